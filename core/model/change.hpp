@@ -9,6 +9,7 @@
 #include <boost/describe/enum.hpp>
 
 #include <string>
+#include <tuple>
 
 namespace slipway::model {
 
@@ -42,6 +43,8 @@ struct Change {
   std::string actor;  // who: "uid:1000", "token:ci", "provisioner"
   std::string note;   // what, in words: "building -> running"
 
+  using Key = std::tuple<Revision, std::uint32_t>;
+  [[nodiscard]] Key key() const { return {revision, ordinal}; }
   bool operator==(const Change&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Change, (), (revision, ordinal, at_ms, environment, entity, op, key, actor, note))
