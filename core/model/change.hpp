@@ -39,7 +39,7 @@ struct Change {
   EnvironmentId environment;  // 0: none (a credential, a secret)
   Entity entity = Entity::machine;
   ChangeOp op = ChangeOp::changed;
-  std::string key;    // the row's key as text: "3/lxc/0", a nonce, a name
+  std::string id;     // the row's key as text: "3/lxc/0", a nonce, a name
   std::string actor;  // who: "uid:1000", "token:ci", "provisioner"
   std::string note;   // what, in words: "building -> running"
 
@@ -47,6 +47,6 @@ struct Change {
   [[nodiscard]] Key key() const { return {revision, ordinal}; }
   bool operator==(const Change&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(Change, (), (revision, ordinal, at_ms, environment, entity, op, key, actor, note))
+BOOST_DESCRIBE_STRUCT(Change, (), (revision, ordinal, at_ms, environment, entity, op, id, actor, note))
 
 }  // namespace slipway::model

@@ -76,7 +76,7 @@ Wrong from_value(Value&& value, T& out) {
   } else if constexpr (std::is_enum_v<T>) {
     const auto* x = std::get_if<std::string>(&value);
     if (x == nullptr) return "expected text";
-    if (!boost::describe::enum_from_string(*x, out)) return "unknown value \"" + *x + "\"";
+    if (!boost::describe::enum_from_string(x->c_str(), out)) return "unknown value \"" + *x + "\"";
     return {};
   } else if constexpr (std::is_integral_v<T>) {
     const auto* x = std::get_if<std::int64_t>(&value);

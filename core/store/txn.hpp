@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // txn.hpp - what one transaction wants: preconditions and writes, applied all or none. A value, built by one
 // thread.
-//   store.commit(Txn("uid:0").insert(machine, "added").update(environment));
+//   Txn txn("uid:0");
+//   txn.insert(machine, "added").update(environment);
+//   store.commit(std::move(txn), ...);
 #pragma once
 
 #include "base/secret.hpp"
@@ -17,6 +19,11 @@
 
 namespace slipway::store {
 
+struct Prepared;
+struct PrepareContext;
+class Txn;
+[[nodiscard]] Result<Prepared> prepare(Txn txn, model::Snapshot& next, const PrepareContext& context);
+
 class Txn {
  public:
   // `actor`: who wants it, for the change rows: "uid:1000", "token:ci", "provisioner".
@@ -24,48 +31,48 @@ class Txn {
 
   // The key must be absent. `note` says in words what happened, for events ("building -> running").
   template <class Row>
-  Txn& insert(Row row, std::string note = {}) & {
+  Txn& insert(Row row, std::string note = {}) {
     writes_.push_back({std::make_shared<Row>(std::move(row)), Write::Op::insert, std::move(note)});
     return *this;
   }
   // The stored row must be the one that `row` was made from: same key, same revision.
   template <class Row>
-  Txn& update(Row row, std::string note = {}) & {
+  Txn& update(Row row, std::string note = {}) {
     writes_.push_back({std::make_shared<Row>(std::move(row)), Write::Op::update, std::move(note)});
     return *this;
   }
   // As update; the row goes.
   template <class Row>
-  Txn& erase(Row row, std::string note = {}) & {
+  Txn& erase(Row row, std::string note = {}) {
     writes_.push_back({std::make_shared<Row>(std::move(row)), Write::Op::erase, std::move(note)});
     return *this;
   }
   // The stored row must still be this one; it is not written.
   template <class Row>
-  Txn& require_unchanged(Row row) & {
+  Txn& require_unchanged(Row row) {
     writes_.push_back({std::make_shared<Row>(std::move(row)), Write::Op::require, {}});
     return *this;
   }
   // No row has this key.
   template <class Row>
-  Txn& require_absent(const typename Row::Key& key) & {
+  Txn& require_absent(const typename Row::Key& key) {
     absent_.push_back(AbsentKey<Row>{key});
     return *this;
   }
 
   // Sets the secret, sealed, whether or not it was there. It has to be the only write to this id.
-  Txn& put_secret(std::string id, Secret secret) & {
+  Txn& put_secret(std::string id, Secret secret) {
     secrets_.push_back({std::move(id), std::move(secret), true});
     return *this;
   }
   // Absent is success.
-  Txn& erase_secret(std::string id) & {
+  Txn& erase_secret(std::string id) {
     secrets_.push_back({std::move(id), Secret(), false});
     return *this;
   }
 
   // The state turned out to be older than the cloud (EXACTLY_ONCE, Harvest).
-  Txn& raise_incarnation() & {
+  Txn& raise_incarnation() {
     raises_incarnation_ = true;
     return *this;
   }
@@ -75,7 +82,7 @@ class Txn {
   }
 
  private:
-  friend class Store;
+  friend Result<Prepared> prepare(Txn txn, model::Snapshot& next, const PrepareContext& context);
 
   template <class Row>
   struct AbsentKey {
