@@ -29,7 +29,7 @@ template <class Row>
 Values stored_values(const Row& row, const Keys& keys) {
   Values values = to_values(row);
   if constexpr (TableOf<Row>::is_checksummed) {
-    values.emplace_back(Blob{keys.row_checksum(canonical_bytes(table_number<Row>, values))});
+    values.emplace_back(Blob{keys.row_checksum(canonical_bytes(kTableNumber<Row>, values))});
   }
   return values;
 }
@@ -72,7 +72,7 @@ class Preparation {
   template <class Row>
   Status erase(const Row& row, std::string note) {
     SLIPWAY_TRY(require_unchanged(row));
-    result_.rows.push_back({table_number<Row>, RowOp::erase, key_values<Row>(row.key())});
+    result_.rows.push_back({kTableNumber<Row>, RowOp::erase, key_values<Row>(row.key())});
     next_.erase<Row>(row.key());
     add_change(TableOf<Row>::entity, ChangeOp::removed, environment_of(row), key_text<Row>(row.key()),
                std::move(note));
@@ -82,12 +82,12 @@ class Preparation {
   void put_secret(const std::string& id, const Secret& secret) {
     const SecretRow row{
         id, {context_.keys.seal(secret, secret_identity(id), context_.random)}, context_.revision};
-    result_.rows.push_back({table_number<SecretRow>, RowOp::put, to_values(row)});
+    result_.rows.push_back({kTableNumber<SecretRow>, RowOp::put, to_values(row)});
     add_change(model::Entity::secret, ChangeOp::changed, {}, id, {});
   }
 
   void erase_secret(const std::string& id) {
-    result_.rows.push_back({table_number<SecretRow>, RowOp::erase, {Value(id)}});
+    result_.rows.push_back({kTableNumber<SecretRow>, RowOp::erase, {Value(id)}});
     add_change(model::Entity::secret, ChangeOp::removed, {}, id, {});
   }
 
@@ -98,7 +98,7 @@ class Preparation {
   Prepared finish() {
     next_.revision = context_.revision;
     for (const Change& change : result_.changes) {
-      result_.rows.push_back({table_number<Change>, RowOp::insert, to_values(change)});
+      result_.rows.push_back({kTableNumber<Change>, RowOp::insert, to_values(change)});
     }
     return std::move(result_);
   }
@@ -108,7 +108,7 @@ class Preparation {
   Status put(std::shared_ptr<Row> row, RowOp op, ChangeOp change, std::string note) {
     if (auto conflict = next_.index_conflict(*row)) return fail(Code::conflict, "{}", *conflict);
     row->revision = context_.revision;
-    result_.rows.push_back({table_number<Row>, op, stored_values(*row, context_.keys)});
+    result_.rows.push_back({kTableNumber<Row>, op, stored_values(*row, context_.keys)});
     add_change(TableOf<Row>::entity, change, environment_of(*row), key_text<Row>(row->key()),
                std::move(note));
     next_.put<Row>(std::move(row));
@@ -166,7 +166,7 @@ Result<Prepared> prepare(Txn txn, model::Snapshot& next, const PrepareContext& c
 }
 
 RowChange meta_row(std::string_view name, std::string value) {
-  return {table_number<MetaRow>, RowOp::put, to_values(MetaRow{std::string(name), std::move(value)})};
+  return {kTableNumber<MetaRow>, RowOp::put, to_values(MetaRow{std::string(name), std::move(value)})};
 }
 
 std::string secret_identity(std::string_view id) { return message("secret/sealed/{}", id); }

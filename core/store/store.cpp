@@ -26,14 +26,8 @@ constexpr Logger kLog("store");
 constexpr std::size_t kTrimBatch = 10'000;  // changes trimmed by one group, so that none of them waits long
 constexpr std::int64_t kTrimEveryMs = 60'000;
 
-FailPoint& before_commit() {
-  static FailPoint point("store.before_commit");
-  return point;
-}
-FailPoint& after_commit() {
-  static FailPoint point("store.after_commit");
-  return point;
-}
+const FailPoint before_commit("store.before_commit");
+const FailPoint after_commit("store.after_commit");
 
 std::uint64_t to_number(std::string_view text) {
   std::uint64_t number = 0;
@@ -83,6 +77,7 @@ Store::~Store() {
   writer_.close();
   std::vector<Pending> left(std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
   fail_members(left, fail(Code::unavailable, "the store is closing").rejected());
+  for (Pending& pending : left) pending.done(*std::move(pending.end));
 }
 
 Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Engine> engine, Keys keys, StoreSettings settings,
@@ -93,8 +88,7 @@ Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Engine> engine, Keys 
   return store;
 }
 
-// ---- Reading
-// ----------------------------------------------------------------------------------------------------
+// ---- Reading ----
 
 model::Snapshot Store::snapshot() const {
   const std::lock_guard lock(published_mutex_);
@@ -143,7 +137,7 @@ Result<Changes> Store::changes(Revision after, std::size_t limit) const {
     }
   }
   const Values from{static_cast<std::int64_t>(after.value), std::numeric_limits<std::int64_t>::max()};
-  SLIPWAY_TRY(auto rows, engine_->read(table_number<Change>, {}, from, std::max<std::size_t>(limit, 1) + 1));
+  SLIPWAY_TRY(auto rows, engine_->read(kTableNumber<Change>, {}, from, std::max<std::size_t>(limit, 1) + 1));
   const bool is_cut = rows.size() > limit;
   for (Values& values : rows) {
     SLIPWAY_TRY(Change change, from_values<Change>(std::move(values)));
@@ -173,7 +167,7 @@ std::unique_ptr<Store::Subscription> Store::subscribe(Executor& where, std::func
 }
 
 Result<Secret> Store::secret(const std::string& id) const {
-  SLIPWAY_TRY(auto rows, engine_->read(table_number<SecretRow>, Values{id}, {}, 1));
+  SLIPWAY_TRY(auto rows, engine_->read(kTableNumber<SecretRow>, Values{id}, {}, 1));
   if (rows.empty()) return fail(Code::not_found, "no secret {}", id);
   SLIPWAY_TRY(const SecretRow row, from_values<SecretRow>(std::move(rows.front())));
   auto secret = keys_.unseal(row.sealed.bytes, secret_identity(id));
@@ -183,8 +177,7 @@ Result<Secret> Store::secret(const std::string& id) const {
 
 Status Store::copy_to(const std::string& path) { return engine_->copy_to(path); }
 
-// ---- Opening
-// ----------------------------------------------------------------------------------------------------
+// ---- Opening ----
 
 // Fills working_ from the engine; nobody else sees it before publish().
 Status Store::load() {
@@ -192,7 +185,7 @@ Status Store::load() {
   std::map<std::string, std::string> meta_values;
   Revision trimmed;
   SLIPWAY_TRY(engine_->load([&](std::size_t table, Values values) -> Status {
-    if (table == table_number<MetaRow>) {
+    if (table == kTableNumber<MetaRow>) {
       SLIPWAY_TRY(MetaRow row, from_values<MetaRow>(std::move(values)));
       meta_values[row.name] = std::move(row.value);
       return ok();
@@ -232,7 +225,7 @@ Status Store::load_row(Values values) {
     if (values.empty()) return fail(Code::internal, "table {}: a row without columns", TableOf<Row>::name);
     const Value checksum = std::move(values.back());
     values.pop_back();
-    if (checksum != Value(Blob{keys_.row_checksum(canonical_bytes(table_number<Row>, values))})) {
+    if (checksum != Value(Blob{keys_.row_checksum(canonical_bytes(kTableNumber<Row>, values))})) {
       auto row = from_values<Row>(std::move(values));
       return fail(Code::internal,
                   "{} has a wrong checksum: its row was changed from outside, or comes from a state of "
@@ -270,8 +263,7 @@ Status Store::start_epoch() {
   return ok();
 }
 
-// ---- Writing
-// ----------------------------------------------------------------------------------------------------
+// ---- Writing ----
 
 void Store::commit(Txn txn, OnCommitted done) {
   {
@@ -330,7 +322,7 @@ void Store::run(std::vector<Pending>& group) {
   if (!is_anything_written) return engine_->rollback();
   if (auto end = write_group_end(); !end) return abandon_group(group, end.error());
 
-  auto committed = before_commit().hit();
+  auto committed = before_commit.hit();
   if (committed) committed = engine_->commit();
   if (!committed && committed.error().outcome == Outcome::rejected)
     return abandon_group(group, committed.error());
@@ -338,7 +330,7 @@ void Store::run(std::vector<Pending>& group) {
     for (Pending& pending : group) pending.end = end_after_failed_commit(*pending.end, committed.error());
     return recover(committed.error());
   }
-  if (auto hit = after_commit().hit(); !hit) kLog.warn("fail point", {{"message", hit.error().message}});
+  if (auto hit = after_commit.hit(); !hit) kLog.warn("fail point", {{"message", hit.error().message}});
   publish();
 }
 
@@ -360,7 +352,7 @@ Result<Revision> Store::trim_bound(std::int64_t now_ms) const {
   const std::int64_t oldest_ms = now_ms - std::chrono::milliseconds(settings_.change_age).count();
   // Mostly the oldest is young enough, and one row says so.
   for (const std::size_t limit : {std::size_t{1}, kTrimBatch}) {
-    SLIPWAY_TRY(auto rows, engine_->read(table_number<Change>, {}, {}, limit));
+    SLIPWAY_TRY(auto rows, engine_->read(kTableNumber<Change>, {}, {}, limit));
     for (Values& values : rows) {
       SLIPWAY_TRY(const Change change, from_values<Change>(std::move(values)));
       if (change.at_ms >= oldest_ms) return std::max(bound, change.revision);
@@ -379,7 +371,7 @@ Status Store::write_group_end() {
     SLIPWAY_TRY(const Revision bound, trim_bound(now_ms));
     SLIPWAY_TRY(
         const std::size_t erased,
-        engine_->erase_below(table_number<Change>, static_cast<std::int64_t>(bound.value), kTrimBatch));
+        engine_->erase_below(kTableNumber<Change>, static_cast<std::int64_t>(bound.value), kTrimBatch));
     // A full batch: there is more, and the next group takes it.
     next_trim_ms_ = erased == kTrimBatch ? now_ms : now_ms + kTrimEveryMs;
     if (erased > 0) rows.push_back(meta_row("trimmed_up_to", std::to_string(bound.value - 1)));

@@ -139,7 +139,7 @@ using AllRows = boost::mp11::mp_append<boost::mp11::mp_list<MetaRow>, model::Row
                                        boost::mp11::mp_list<SecretRow, model::Change>>;
 
 template <class Row>
-inline constexpr std::size_t table_number = boost::mp11::mp_find<AllRows, Row>::value;
+inline constexpr std::size_t kTableNumber = boost::mp11::mp_find<AllRows, Row>::value;
 
 // The schema that the row structs say; an engine holds its file against it at open.
 [[nodiscard]] const Schema& schema();
