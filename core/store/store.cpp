@@ -199,11 +199,11 @@ Status Store::load() {
   }));
   if (const auto key_id = meta_values.find("key_id");
       key_id != meta_values.end() && key_id->second != keys_.id()) {
-    return fail(Code::denied,
-                "this state belongs to the key {}, and slipway.key is {}; bring the slipway.key that was "
-                "made with it, or "
-                "restore a backup that has its key",
-                key_id->second, keys_.id());
+    return fail(
+        Code::denied,
+        "this state belongs to the key {}, and slipway.key is {}; bring the slipway.key that was made with "
+        "it, or restore a backup that has its key",
+        key_id->second, keys_.id());
   }
   working_.controller.uuid = meta_values["controller"];
   working_.controller.epoch = to_number(meta_values["epoch"]);
@@ -227,11 +227,11 @@ Status Store::load_row(Values values) {
     values.pop_back();
     if (checksum != Value(Blob{keys_.row_checksum(canonical_bytes(kTableNumber<Row>, values))})) {
       auto row = from_values<Row>(std::move(values));
-      return fail(Code::internal,
-                  "{} has a wrong checksum: its row was changed from outside, or comes from a state of "
-                  "another key; restore "
-                  "a backup",
-                  row ? row_name<Row>(row->key()) : std::string(TableOf<Row>::name));
+      return fail(
+          Code::internal,
+          "{} has a wrong checksum: its row was changed from outside, or comes from a state of another "
+          "key; restore a backup",
+          row ? row_name<Row>(row->key()) : std::string(TableOf<Row>::name));
     }
   }
   SLIPWAY_TRY(Row row, from_values<Row>(std::move(values)));
@@ -303,10 +303,8 @@ void Store::run_group() {
 
 // Every member has an end when this returns.
 void Store::run(std::vector<Pending>& group) {
-  if (status().health == Health::failed) recover(fail(Code::unavailable, "the store failed earlier"));
-  if (status().health == Health::failed) {
-    return fail_members(group, fail(Code::unavailable, "{}", status().message).rejected());
-  }
+  if (is_failed()) recover(fail(Code::unavailable, "the store failed earlier"));
+  if (is_failed()) return fail_members(group, fail(Code::unavailable, "{}", status().message).rejected());
   group_changes_.clear();
   if (auto begun = engine_->begin(); !begun) return abandon_group(group, begun.error());
 
@@ -438,6 +436,11 @@ void Store::publish() {
       if (!follower->is_over) follower->wake(Revision{follower->newest});
     });
   }
+}
+
+bool Store::is_failed() const {
+  const std::lock_guard lock(published_mutex_);
+  return health_ == Health::failed;
 }
 
 void Store::set_health(Health health, std::string text) {

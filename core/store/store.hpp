@@ -125,6 +125,7 @@ class Store {
   void abandon_group(std::vector<Pending>& group, const Error& error);
   void publish();
   void recover(const Error& why);
+  [[nodiscard]] bool is_failed() const;
   void set_health(Health health, std::string message);
   static void fail_members(std::vector<Pending>& group, const Error& error);
 
