@@ -36,7 +36,7 @@ class SystemClock final : public Clock {
 // time uses VirtualExecutor (executor.hpp), which moves its own clock.
 class FakeClock final : public Clock {
  public:
-  explicit FakeClock(std::int64_t utc_ms = 1'800'000'000'000) : utc_ms_(utc_ms) {}
+  explicit FakeClock(std::int64_t utc_ms = 1'800'000'000'000) : utc_ns_(utc_ms * 1'000'000) {}
 
   [[nodiscard]] std::int64_t monotonic_ns() const override;
   [[nodiscard]] std::int64_t utc_ms() const override;
@@ -48,13 +48,14 @@ class FakeClock final : public Clock {
  private:
   mutable std::mutex times_mutex_;  // guards both times
   std::int64_t monotonic_ns_ = 1'000'000'000;
-  std::int64_t utc_ms_;
+  std::int64_t utc_ns_;  // in ns, so that steps below a millisecond add up
 };
 
 // A point on a clock's monotonic time after which nobody waits any more.
 class Deadline {
  public:
   [[nodiscard]] static Deadline never() { return Deadline(std::numeric_limits<std::int64_t>::max()); }
+  // A span that leaves the clock's range gives never().
   [[nodiscard]] static Deadline after(const Clock& clock, std::chrono::nanoseconds span);
   [[nodiscard]] static Deadline at_ns(std::int64_t monotonic_ns) { return Deadline(monotonic_ns); }
 

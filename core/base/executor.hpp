@@ -42,7 +42,8 @@ class Executor {
 // and joins.
 class ThreadExecutor final : public Executor {
  public:
-  // `threads` at least 1. `name` shows in ps and gdb, at most 15 characters with the number.
+  // `clock` runs as the machine's does (SystemClock) and outlives the executor. `threads` at least 1. `name`
+  // shows in ps and gdb, at most 15 characters with the number.
   ThreadExecutor(const Clock& clock, unsigned threads, std::string name);
   ~ThreadExecutor() override;
 
@@ -51,7 +52,8 @@ class ThreadExecutor final : public Executor {
   bool cancel(TimerId timer) override;
   [[nodiscard]] const Clock& clock() const override;
 
-  // No new task is taken; waits for the queued ones. Called by the destructor; idempotent.
+  // No new task is taken; waits for the queued ones. Called by the destructor; idempotent. Not from a task of
+  // its own.
   void stop_and_join();
 
  private:

@@ -14,8 +14,8 @@
 
 namespace slipway {
 
-// One place in the code, made once with static storage: `static FailPoint point("store.before_commit");`
-// Thread-safe.
+// One place in the code, a variable of its .cpp outside of any function, so that its name is known before the
+// code is reached: `FailPoint before_commit("store.before_commit");` Thread-safe.
 class FailPoint {
  public:
   explicit FailPoint(std::string_view name);
@@ -24,21 +24,22 @@ class FailPoint {
 
   // Free when off: one relaxed load. Otherwise counts, and does what was armed: an error (internal, naming
   // the point), a delay, or the end of the process by SIGKILL.
-  Status hit() { return any_allowed().load(std::memory_order_relaxed) ? hit_slowly() : ok(); }
+  Status hit() const { return any_allowed().load(std::memory_order_relaxed) ? hit_slowly() : ok(); }
 
   static std::atomic<bool>& any_allowed();
 
  private:
-  Status hit_slowly();
-  std::string_view name_;
+  Status hit_slowly() const;
+  std::string name_;
 };
 
 namespace failpoints {
 // From now on points can be armed and hits are counted.
 void allow_for_tests();
 // "NAME=ACTION[@N]": ACTION is error, error:CODE, delay:MS, crash or off; @N: only at the N-th hit from now
-// (default: every hit). Several are separated by ';'. Refused (denied) unless allowed; an unknown action or
-// name without a registered point is invalid, with a suggestion.
+// (default: every hit), then the point is off again. MS is at most 60000, a real delay. Several are separated
+// by ';'; all of them are armed or none. Refused (denied) unless allowed; an unknown action or name without a
+// registered point is invalid, with a suggestion.
 Status arm(std::string_view spec);
 void disarm_all();
 // Hits of each registered point since the process started, 0 included.
