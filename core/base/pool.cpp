@@ -55,7 +55,7 @@ struct BoundedPool::State : std::enable_shared_from_this<State> {
   }
 
   std::optional<Start> take_next() {
-    while (!closed && running < limits.total && !round.empty()) {
+    while (running < limits.total && !round.empty()) {
       Key& key = *round.front();
       round.pop_front();
       key.in_round = false;
@@ -120,7 +120,7 @@ struct BoundedPool::State : std::enable_shared_from_this<State> {
   std::size_t queued = 0;
   std::size_t running = 0;
   bool dispatching = false;
-  bool closed = false;
+  bool closed = false;  // the pool is gone, and the queues are empty
 };
 
 BoundedPool::Slot& BoundedPool::Slot::operator=(Slot&& other) noexcept {

@@ -356,6 +356,24 @@ TEST_CASE("a strand's timer can be cancelled until it runs, also when it is due"
   CHECK(&strand.clock() == &executor.clock());
 }
 
+TEST_CASE("a timer that came while its strand was busy can still be cancelled") {
+  const SystemClock clock;
+  ThreadExecutor executor(clock, 2, "busy");
+  Strand strand(executor);
+  Event done(clock);
+  std::atomic<bool> is_cancelled = false;
+  std::atomic<bool> has_run = false;
+  strand.post([&] {
+    const auto timer = strand.post_after(0ns, [&] { has_run = true; });
+    std::this_thread::sleep_for(2ms);  // the other thread puts the timer behind this task
+    is_cancelled = strand.cancel(timer);
+    strand.post([&] { done.set(); });
+  });
+  REQUIRE(done.wait(Deadline::after(clock, 10s)) == WaitEnd::ready);
+  CHECK(is_cancelled);
+  CHECK_FALSE(has_run);
+}
+
 TEST_CASE("a strand on a strand keeps the order") {
   VirtualExecutor executor;
   Strand outer(executor);

@@ -210,6 +210,14 @@ TEST_CASE("a fatal signal leaves a line and a backtrace, and still ends the proc
   CHECK(faulted.signal == SIGSEGV);
   CHECK_THAT(faulted.error_output,
              Catch::Matchers::StartsWith("slipway: fatal signal SIGSEGV at address 0x1000, backtrace:\n"));
+
+  const auto sent = run_in_child([] {
+    if (!install_crash_handler()) return 1;
+    ::raise(SIGBUS);
+    return 0;
+  });
+  CHECK(sent.signal == SIGBUS);
+  CHECK_THAT(sent.error_output, Catch::Matchers::StartsWith("slipway: fatal signal SIGBUS, backtrace:\n"));
 }
 
 TEST_CASE("a process that forbids core dumps is not dumpable") {

@@ -116,7 +116,7 @@ TEST_CASE("a pool that goes drops its queue, and slots may come back later") {
   std::vector<BoundedPool::Slot> slots;
   int ran = 0;
   {
-    BoundedPool pool(executor, {.total = 1, .per_key = 1});
+    BoundedPool pool(executor, {.total = 2, .per_key = 1});
     for (int i = 0; i < 3; ++i) {
       pool.submit("a", [&](BoundedPool::Slot slot) {
         ++ran;
@@ -124,6 +124,7 @@ TEST_CASE("a pool that goes drops its queue, and slots may come back later") {
       });
     }
     executor.run_ready();
+    pool.submit("b", [&](BoundedPool::Slot) { ran += 100; });  // on the executor, but not begun
   }
   slots.clear();
   executor.run_until_idle(1min);
