@@ -13,7 +13,7 @@ namespace slipway {
 class Secret {
  public:
   Secret() = default;
-  explicit Secret(std::string text) : text_(std::move(text)) {}
+  explicit Secret(std::string text);
   Secret(const Secret&) = delete;
   Secret& operator=(const Secret&) = delete;
   Secret(Secret&& other) noexcept;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// temp_dir.hpp - a directory of one test: made empty, removed with all that is in it. One owner.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <stdlib.h>  // mkdtemp
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace slipway::testing {
+
+class TempDir {
+ public:
+  TempDir() : path_((std::filesystem::temp_directory_path() / "slipway-test-XXXXXX").string()) {
+    REQUIRE(mkdtemp(path_.data()) != nullptr);
+  }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  ~TempDir() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // A path in it.
+  [[nodiscard]] std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace slipway::testing
