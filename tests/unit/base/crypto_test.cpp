@@ -124,10 +124,10 @@ TEST_CASE("a key has 32 bytes, moves whole and leaves nothing behind") {
   Key32 key = key_of('k');
   Key32 moved = std::move(key);
   CHECK(moved.reveal() == std::string(32, 'k'));
-  CHECK(key.reveal() == std::string(32, '\0'));
+  CHECK(key.reveal() == std::string(32, '\0'));  // NOLINT(bugprone-use-after-move)
   key = std::move(moved);
   CHECK(key.reveal() == std::string(32, 'k'));
-  CHECK(moved.reveal() == std::string(32, '\0'));
+  CHECK(moved.reveal() == std::string(32, '\0'));  // NOLINT(bugprone-use-after-move)
   CHECK(key.copy().reveal() == key.reveal());
   STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Key32>);
   SeededRandom random(kSeed);

@@ -286,7 +286,7 @@ TEST_CASE("a descriptor is closed once, by its last owner") {
   FileDescriptor first(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const int fd = first.get();
   FileDescriptor second(std::move(first));
-  CHECK_FALSE(first.is_open());
+  CHECK_FALSE(first.is_open());  // NOLINT(bugprone-use-after-move)
   CHECK(second.get() == fd);
   first = std::move(second);
   CHECK(fcntl(fd, F_GETFD) != -1);

@@ -170,7 +170,7 @@ TEST_CASE("a short secret leaves nothing behind when it moves or goes") {
 
   *secret = std::move(moved);
   CHECK(from.holds("canary-7"));
-  CHECK(moved.is_empty());
+  CHECK(moved.is_empty());  // NOLINT(bugprone-use-after-move)
   secret->~Secret();
   CHECK_FALSE(from.holds("anary-7"));
 }
@@ -180,7 +180,7 @@ TEST_CASE("a long secret moves whole") {
   Secret target(std::string("before"));
   target = std::move(secret);
   CHECK(target.equals(std::string(1000, 'x')));
-  CHECK(secret.is_empty());
+  CHECK(secret.is_empty());  // NOLINT(bugprone-use-after-move)
   Secret& itself = target;
   target = std::move(itself);
   CHECK(target.equals(std::string(1000, 'x')));
