@@ -79,27 +79,6 @@ std::string hex(std::string_view bytes) {
   return out;
 }
 
-std::string base64(std::string_view bytes) {
-  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // EVP_EncodeBlock adds a NUL
-  out.resize(static_cast<std::size_t>(EVP_EncodeBlock(octets(out), octets(bytes), int_size(bytes.size()))));
-  return out;
-}
-
-Result<std::string> parse_base64(std::string_view text) {
-  std::string out(3 * (text.size() / 4), '\0');
-  const int decoded = EVP_DecodeBlock(octets(out), octets(text), int_size(text.size()));
-  const auto padding = static_cast<std::size_t>(std::count(text.begin(), text.end(), '='));
-  if (decoded >= 0 && padding <= 2 && static_cast<std::size_t>(decoded) >= padding) {
-    out.resize(static_cast<std::size_t>(decoded) - padding);
-    // EVP_DecodeBlock is lenient; what does not come back the same was not base64 as we write it.
-    if (base64(out) == text) return out;
-  }
-  ERR_clear_error();
-  return fail(Code::invalid,
-              "expected base64 with padding and without white space (RFC 4648), got {} characters",
-              text.size());
-}
-
 bool constant_time_equal(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }

@@ -23,11 +23,6 @@ namespace slipway {
 
 // Lower-case hexadecimal, two digits a byte.
 [[nodiscard]] std::string hex(std::string_view bytes);
-// RFC 4648 section 4, with padding.
-[[nodiscard]] std::string base64(std::string_view bytes);
-// Takes exactly what base64() gives: padding, no white space, unused bits 0. Everything else is invalid.
-[[nodiscard]] Result<std::string> parse_base64(std::string_view text);
-
 // True if both are the same; the time depends on the lengths only.
 [[nodiscard]] bool constant_time_equal(std::string_view a, std::string_view b);
 

@@ -5,6 +5,7 @@
 // members and never name the place. Thread rule: free functions without state.
 #pragma once
 
+#include <slipway/base64.hpp>
 #include <slipway/result.hpp>
 
 #include <boost/describe/enumerators.hpp>
@@ -127,50 +128,6 @@ inline std::string_view kind_name(const json::value& v) {
   return "?";
 }
 
-inline std::string base64_encode(std::string_view bytes) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8U | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) out += k <= count ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
-  }
-  return out;
-}
-
-inline int base64_digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-// Nothing if it is not exactly what base64_encode() makes.
-inline std::optional<std::string> base64_decode(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  std::string out;
-  out.reserve(text.size() / 4 * 3);
-  std::string_view digits = text;
-  while (digits.ends_with('=') && text.size() - digits.size() < 2) digits.remove_suffix(1);
-  std::uint32_t bits = 0;
-  unsigned have = 0;
-  for (const char c : digits) {
-    const int digit = base64_digit(c);
-    if (digit < 0) return std::nullopt;
-    bits = bits << 6U | static_cast<std::uint32_t>(digit);
-    have += 6;
-    if (have < 8) continue;
-    have -= 8;
-    out += static_cast<char>(bits >> have & 0xffU);
-  }
-  if ((bits & ((1U << have) - 1U)) != 0) return std::nullopt;  // left-over bits
-  return out;
-}
-
 // The name that a mistyped one most likely meant: one edit or swap away, or with one as the other's
 // beginning.
 inline std::string_view near_name(std::string_view word, const std::vector<std::string_view>& names) {
@@ -251,8 +208,8 @@ class Reader {
     } else if constexpr (std::is_same_v<T, Bytes>) {
       std::string text;
       if (!read_string(v, text, at)) return false;
-      auto bytes = base64_decode(text);
-      if (!bytes) return wrong(at, "expected base64 (RFC 4648, padded)");
+      auto bytes = parse_base64(text);
+      if (!bytes) return wrong(at, bytes.error().message);
       out.data = *std::move(bytes);
       return true;
     } else if constexpr (is_optional<T>) {
@@ -459,7 +416,7 @@ json::value write(const T& x, const EncodeOptions& options) {
   } else if constexpr (std::is_same_v<T, std::string>) {
     return json::value(x);
   } else if constexpr (std::is_same_v<T, Bytes>) {
-    return json::value(base64_encode(x.data));
+    return json::value(base64(x.data));
   } else if constexpr (is_optional<T>) {
     return x ? write(*x, options) : json::value();
   } else if constexpr (is_vector<T> || std::is_same_v<T, std::set<std::string>>) {

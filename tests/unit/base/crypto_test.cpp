@@ -78,36 +78,6 @@ TEST_CASE("a derived key differs by its label and is what HKDF gives") {
   CHECK(root.derive("seal").reveal() != root.derive("row").reveal());
 }
 
-TEST_CASE("base64 gives the vectors of RFC 4648 and takes back exactly what it gave") {
-  for (const auto& [bytes, text] : {std::pair("", ""), std::pair("f", "Zg=="), std::pair("fo", "Zm8="),
-                                    std::pair("foo", "Zm9v"), std::pair("foobar", "Zm9vYmFy")}) {
-    CHECK(base64(bytes) == text);
-    CHECK(parse_base64(text).value() == bytes);
-  }
-  INFO("seed " << kSeed);
-  SeededRandom random(kSeed);
-  for (int i = 0; i < 500; ++i) {
-    const std::string bytes = random_bytes(random, random.below(100));
-    REQUIRE(parse_base64(base64(bytes)).value() == bytes);
-    // Whatever else it takes, it takes only in the one form.
-    std::string changed = base64(bytes);
-    if (changed.empty()) continue;
-    changed[random.below(changed.size())] = static_cast<char>(random.below(256));
-    const auto parsed = parse_base64(changed);
-    CHECK((!parsed || base64(*parsed) == changed));
-  }
-}
-
-TEST_CASE("base64 with white space, without padding or with unused bits set is refused") {
-  for (const char* text : {"Zg", "Zg=", "Zg===", "Zh==", " Zg==", "Zg==\n", "Zm9v\n", "Z", "====", "=",
-                           "Zm=v", "Zm9_", "Zg==Zg==", "Zm9vZ"}) {
-    const auto parsed = parse_base64(text);
-    INFO(text);
-    CHECK((!parsed && parsed.error().code == Code::invalid));
-  }
-  CHECK_FALSE(parse_base64(std::string_view("Zm9\0", 4)));
-}
-
 TEST_CASE("bytes compare equal only when all of them are") {
   CHECK(constant_time_equal("", ""));
   CHECK(constant_time_equal(std::string_view("a\0b", 3), std::string_view("a\0b", 3)));

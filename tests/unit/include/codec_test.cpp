@@ -123,8 +123,10 @@ TEST_CASE("an error names the place, what was expected and what came") {
   CHECK(error_of(R"({"tags":["a",null]})") == "tags[1]: expected a string, got null");
   CHECK(error_of(R"({"volumes":{}})") == "volumes: expected an array, got an object");
   CHECK(error_of(R"({"counts":[]})") == "counts: expected an object, got an array");
-  CHECK(error_of(R"({"data":"AP8gaGk"})") == "data: expected base64 (RFC 4648, padded)");
-  CHECK(error_of(R"({"data":"AP8gaGl="})") == "data: expected base64 (RFC 4648, padded)");
+  CHECK(error_of(R"({"data":"AP8gaGk"})") ==
+        "data: expected base64 with padding and without white space (RFC 4648)");
+  CHECK(error_of(R"({"data":"AP8gaGl="})") ==
+        "data: expected base64 with padding and without white space (RFC 4648)");
   CHECK(error_of(R"({"mood":"angry"})") == "mood: unknown value \"angry\", expected one of calm, default");
   CHECK(error_of("[1]") == "document: expected an object, got an array");
 }
@@ -151,7 +153,7 @@ TEST_CASE("an unknown member is skipped, or refused with a suggestion") {
   CHECK(error_of(R"({"gpu":1})", refuse) == "gpu: unknown field");
   CHECK(error_of(R"({"volums":[]})", refuse) == "volums: unknown field (did you mean \"volumes\"?)");
   CHECK(error_of(R"({"volumes":[{"tag":"a","szie_mib":1}]})", refuse) ==
-        "volumes[0].szie_mib: unknown field");
+        "volumes[0].szie_mib: unknown field (did you mean \"size_mib\"?)");
   CHECK(error_of(R"({"volumes":[{"tag":"a","size_mbi":1}]})", refuse) ==
         "volumes[0].size_mbi: unknown field (did you mean \"size_mib\"?)");
 }
