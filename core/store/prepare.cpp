@@ -86,7 +86,9 @@ class Preparation {
     add_change(model::Entity::secret, ChangeOp::changed, {}, id, {});
   }
 
+  // Absent is success, but an engine erases only what is there. So it is there.
   void erase_secret(const std::string& id) {
+    result_.rows.push_back({kTableNumber<SecretRow>, RowOp::put, to_values(SecretRow{id, {}, {}})});
     result_.rows.push_back({kTableNumber<SecretRow>, RowOp::erase, {Value(id)}});
     add_change(model::Entity::secret, ChangeOp::removed, {}, id, {});
   }

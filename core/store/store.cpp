@@ -35,6 +35,8 @@ std::uint64_t to_number(std::string_view text) {
   return number;
 }
 
+Changes resync_from(Revision newest) { return {{}, newest, true}; }
+
 // An error that belongs to one transaction; anything else ends its group.
 bool is_about_transaction(const Error& error) {
   return error.code == Code::conflict || error.code == Code::invalid;
@@ -52,6 +54,21 @@ Store::Committed end_after_failed_commit(const Store::Committed& before, const E
 struct Store::Follower {
   Follower(Executor& executor, std::function<void(Revision)> call) : where(executor), wake(std::move(call)) {}
 
+  void post(const std::shared_ptr<Follower>& self, Revision revision) {
+    const std::lock_guard lock(where_mutex_);
+    newest = revision.value;
+    if (is_over || is_posted.exchange(true)) return;
+    where.post([self] {
+      self->is_posted = false;
+      if (!self->is_over) self->wake(Revision{self->newest});
+    });
+  }
+  void end() {
+    const std::lock_guard lock(where_mutex_);
+    is_over = true;
+  }
+
+  std::mutex where_mutex_;  // guards `where`, which may go as soon as the subscription is over
   Executor& where;
   std::function<void(Revision)> wake;  // called and dropped on `where` only
   std::atomic<std::uint64_t> newest{0};
@@ -59,7 +76,7 @@ struct Store::Follower {
   std::atomic<bool> is_over{false};
 };
 
-Store::Subscription::~Subscription() { follower_->is_over = true; }
+Store::Subscription::~Subscription() { follower_->end(); }
 
 Store::Store(std::unique_ptr<Engine> engine, Keys keys, StoreSettings settings, Executor& writer,
              Random& random)
@@ -119,11 +136,7 @@ Result<Changes> Store::changes(Revision after, std::size_t limit) const {
     newest = published_.revision;
     result.up_to = after;
     if (after >= newest) return result;
-    if (after < trimmed_up_to_) {
-      result.up_to = newest;
-      result.resync = true;
-      return result;
-    }
+    if (after < trimmed_up_to_) return resync_from(newest);
     if (after >= recent_after_) {
       auto at = std::upper_bound(
           recent_.begin(), recent_.end(), after,
@@ -138,6 +151,11 @@ Result<Changes> Store::changes(Revision after, std::size_t limit) const {
   }
   const Values from{static_cast<std::int64_t>(after.value), std::numeric_limits<std::int64_t>::max()};
   SLIPWAY_TRY(auto rows, engine_->read(kTableNumber<Change>, {}, from, std::max<std::size_t>(limit, 1) + 1));
+  {
+    // What was trimmed meanwhile may be missing in the rows.
+    const std::lock_guard lock(published_mutex_);
+    if (after < trimmed_up_to_) return resync_from(newest);
+  }
   const bool is_cut = rows.size() > limit;
   for (Values& values : rows) {
     SLIPWAY_TRY(Change change, from_values<Change>(std::move(values)));
@@ -179,6 +197,17 @@ Status Store::copy_to(const std::string& path) { return engine_->copy_to(path); 
 
 // ---- Opening ----
 
+// Before any row that another key made is looked at: its checksum would be wrong, and say nothing of the
+// cause.
+Status Store::check_key(const std::string& wanted) const {
+  if (wanted == keys_.id()) return ok();
+  return fail(
+      Code::denied,
+      "this state belongs to the key {}, and slipway.key is {}; bring the slipway.key that was made with "
+      "it, or restore a backup that has its key",
+      wanted, keys_.id());
+}
+
 // Fills working_ from the engine; nobody else sees it before publish().
 Status Store::load() {
   working_ = model::Snapshot();
@@ -187,6 +216,9 @@ Status Store::load() {
   SLIPWAY_TRY(engine_->load([&](std::size_t table, Values values) -> Status {
     if (table == kTableNumber<MetaRow>) {
       SLIPWAY_TRY(MetaRow row, from_values<MetaRow>(std::move(values)));
+      if (row.name == "key_id") {
+        if (auto known = check_key(row.value); !known) return known;
+      }
       meta_values[row.name] = std::move(row.value);
       return ok();
     }
@@ -197,14 +229,6 @@ Status Store::load() {
     });
     return end;
   }));
-  if (const auto key_id = meta_values.find("key_id");
-      key_id != meta_values.end() && key_id->second != keys_.id()) {
-    return fail(
-        Code::denied,
-        "this state belongs to the key {}, and slipway.key is {}; bring the slipway.key that was made with "
-        "it, or restore a backup that has its key",
-        key_id->second, keys_.id());
-  }
   working_.controller.uuid = meta_values["controller"];
   working_.controller.epoch = to_number(meta_values["epoch"]);
   working_.controller.incarnation = to_number(meta_values["incarnation"]);
@@ -428,14 +452,7 @@ void Store::publish() {
   }
   group_changes_.clear();
   if (was_unhealthy) kLog.info("the store takes writes again", {});
-  for (const auto& follower : to_wake) {
-    follower->newest = working_.revision.value;
-    if (follower->is_posted.exchange(true)) continue;
-    follower->where.post([follower] {
-      follower->is_posted = false;
-      if (!follower->is_over) follower->wake(Revision{follower->newest});
-    });
-  }
+  for (const auto& follower : to_wake) follower->post(follower, working_.revision);
 }
 
 bool Store::is_failed() const {

@@ -114,6 +114,7 @@ class Store {
   Store(std::unique_ptr<Engine> engine, Keys keys, StoreSettings settings, Executor& writer, Random& random);
 
   Status load();
+  Status check_key(const std::string& wanted) const;
   template <class Row>
   Status load_row(Values values);
   Status start_epoch();
