@@ -34,9 +34,13 @@ struct CredentialId {
 // 10/lxc/1, 11.
 struct MachineId {
   static constexpr bool is_id = true;
+  // Bounds depth and numbers together ("99999/lxc/9999", "9/lxc/9/kvm/99"), so that every id fits whole into
+  // the name of a resource (names.hpp).
+  static constexpr std::size_t kMaxSize = 14;
   std::string value;
 
-  // invalid: anything but NUMBER(/KIND/NUMBER)*, numbers without leading zeros, KIND of lxc, lxd, kvm.
+  // invalid: anything but NUMBER(/KIND/NUMBER)* of at most kMaxSize characters, numbers without leading
+  // zeros, KIND of lxc, lxd, kvm.
   [[nodiscard]] static Result<MachineId> parse(std::string_view text);
   [[nodiscard]] static MachineId top(std::uint64_t number) { return {std::to_string(number)}; }
 

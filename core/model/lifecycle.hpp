@@ -42,8 +42,8 @@ struct Transition {
 [[nodiscard]] std::span<const Transition<MachineState>> machine_transitions();
 [[nodiscard]] std::span<const Transition<AttemptPhase>> attempt_transitions();
 
-// ok if the table has the move, or if nothing moves; else conflict: "a machine cannot go from gone to
-// running".
+// ok if the table has the move, or if nothing moves; else conflict: "a machine cannot go from gone to running
+// (allowed from gone: none)".
 [[nodiscard]] Status check_move(Life from, Life to);
 [[nodiscard]] Status check_move(MachineState from, MachineState to);
 [[nodiscard]] Status check_move(AttemptPhase from, AttemptPhase to);
