@@ -274,6 +274,7 @@ Status Store::start_epoch() {
     controller.uuid = Uuid::make(random_).value;
     changes.push_back(meta_row("controller", controller.uuid));
     changes.push_back(meta_row("key_id", keys_.id()));
+    changes.push_back(meta_row("revision", "0"));
   }
   changes.push_back(meta_row("epoch", std::to_string(++controller.epoch)));
   SLIPWAY_TRY(engine_->begin());

@@ -50,11 +50,11 @@ int error_of(DiskCall call, DiskFault fault) {
     case DiskCall::open:
       return SQLITE_CANTOPEN;
     case DiskCall::read:
-      return fault == DiskFault::cut_short ? SQLITE_IOERR_SHORT_READ : SQLITE_IOERR_READ;
+      return SQLITE_IOERR_READ;
     case DiskCall::write:
       return fault == DiskFault::io_error ? SQLITE_IOERR_WRITE : SQLITE_FULL;
     case DiskCall::sync:
-      return fault == DiskFault::full ? SQLITE_FULL : SQLITE_IOERR_FSYNC;
+      return SQLITE_IOERR_FSYNC;  // whatever the reason, as SQLite's own does
     case DiskCall::truncate:
       return SQLITE_IOERR_TRUNCATE;
     case DiskCall::remove:
@@ -390,12 +390,16 @@ void FaultVfs::lose_power(Random* torn) {
   impl_->unsynced.clear();
 }
 
-void FaultVfs::restart() {
+void FaultVfs::revive() {
   const std::lock_guard lock(impl_->disk_mutex_);
   SLIPWAY_ASSERT(impl_->open_files.empty());
   impl_->is_dead = false;
-  impl_->is_armed = false;
-  impl_->is_lying = false;
+}
+
+void FaultVfs::restart() {
+  revive();
+  disarm();
+  set_lying(false);
 }
 
 // On a copy of the content, then written over the file in place: opening and closing it here would drop the

@@ -19,7 +19,8 @@ namespace slipway::testing {
 enum class DiskCall { open, read, write, sync, truncate, remove, stat, lock, shm };
 BOOST_DESCRIBE_ENUM(DiskCall, open, read, write, sync, truncate, remove, stat, lock, shm)
 
-// cut_short: a write that wrote half before the disk was full; a read that found the end of the file halfway.
+// cut_short: a write that wrote half before the disk was full, a read that gave half before it failed. (That
+// the file ends halfway is no fault of a call but a damaged file: SQLite takes the rest for zeros.)
 enum class DiskFault { io_error, full, cut_short };
 BOOST_DESCRIBE_ENUM(DiskFault, io_error, full, cut_short)
 
@@ -56,7 +57,9 @@ class FaultVfs {
   // The power goes: as kill(), and what was not synced is not there any more. With `torn`, each unsynced
   // write survives by chance, as a disk's cache decides.
   void lose_power(Random* torn = nullptr);
-  // The machine is up again; the plan is disarmed. Every database has to be closed before.
+  // The next process starts. Every database has to be closed before. A plan goes on.
+  void revive();
+  // As revive(), on a disk that is well and honest.
   void restart();
 
   struct Impl;

@@ -78,9 +78,6 @@ Keys test_keys(char key) {
 StoreFixture::StoreFixture(Backend& backend, store::StoreSettings settings, Writer writer)
     : backend_(backend), settings_(settings) {
   if (writer == Writer::thread) thread_.emplace(clock_, 1, "store");
-  const Status opened = open();
-  INFO((opened ? std::string() : opened.error().message));
-  REQUIRE(opened);
 }
 
 StoreFixture::~StoreFixture() { close(); }

@@ -90,12 +90,12 @@ class StoreFixture {
  public:
   using Committed = store::Store::Committed;
 
-  // Opens the store.
+  // Not open yet.
   explicit StoreFixture(Backend& backend, store::StoreSettings settings = {},
                         Writer writer = Writer::virtual_time);
   ~StoreFixture();
 
-  // A new process on the same state: after a clean end, after kill -9, after a power cut.
+  // A new process on the same state: after a clean end (or the first), after kill -9, after a power cut.
   void reopen();
   void crash_and_reopen();
   void lose_power_and_reopen();
@@ -104,6 +104,7 @@ class StoreFixture {
   [[nodiscard]] Status open();
   [[nodiscard]] Status open_with_key(char key);
 
+  [[nodiscard]] bool is_open() const { return store_ != nullptr; }
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] store::Store* operator->() { return store_.get(); }
   [[nodiscard]] VirtualExecutor& executor() { return virtual_; }
@@ -149,7 +150,9 @@ template <class B>
 class StoreOn {
  public:
   explicit StoreOn(store::StoreSettings settings = {}, Writer writer = Writer::virtual_time)
-      : fixture(backend, settings, writer) {}
+      : fixture(backend, settings, writer) {
+    fixture.reopen();
+  }
 
   B backend;
   StoreFixture fixture;
