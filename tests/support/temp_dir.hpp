@@ -2,9 +2,9 @@
 // temp_dir.hpp - a directory of one test: made empty, removed with all that is in it. One owner.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <stdlib.h>  // mkdtemp
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace slipway::testing {
 class TempDir {
  public:
   TempDir() : path_((std::filesystem::temp_directory_path() / "slipway-test-XXXXXX").string()) {
-    REQUIRE(mkdtemp(path_.data()) != nullptr);
+    if (mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), path_);
   }
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
