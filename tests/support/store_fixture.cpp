@@ -46,16 +46,12 @@ Result<std::unique_ptr<Engine>> SqliteBackend::open() {
   return std::unique_ptr<Engine>(std::move(engine));
 }
 
-// The log is what a commit writes; its frames may be there or not when the sync fails.
+// The log is what a commit writes: its frames, then a sync, which comes too late to take the frames back.
 void SqliteBackend::fail_next_commit(CommitFault fault) {
   FaultPlan plan;
   plan.suffix = "-wal";
-  if (fault == CommitFault::refused) {
-    plan.call = DiskCall::write;
-    plan.fault = DiskFault::full;
-  } else {
-    plan.call = DiskCall::sync;
-  }
+  plan.call = fault == CommitFault::kept ? DiskCall::sync : DiskCall::write;
+  plan.fault = fault == CommitFault::refused ? DiskFault::full : DiskFault::io_error;
   disk_.arm(plan);
 }
 

@@ -24,7 +24,7 @@ namespace slipway::testing {
 // How the next commit fails.
 enum class CommitFault {
   refused,  // with the proof that nothing was written (the disk is full)
-  unknown,  // an error without proof; nothing was written, as far as the backend can tell
+  unknown,  // an error without proof; nothing was written
   kept      // an error without proof, and everything was written
 };
 
