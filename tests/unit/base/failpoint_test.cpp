@@ -13,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -163,7 +164,7 @@ TEST_CASE("a crash at a fail point is a kill -9, at its hit") {
   const auto end = run_in_child([] {
     const Allowed allowed;
     if (!failpoints::arm("test.second=crash@2") || !second_point.hit()) return 1;
-    ::write(STDERR_FILENO, "alive", 5);
+    static_cast<void>(std::fputs("alive", stderr));
     return second_point.hit() ? 2 : 3;
   });
   CHECK(end.signal == SIGKILL);

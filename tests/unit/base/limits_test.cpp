@@ -98,7 +98,7 @@ TEST_CASE("limits of a pool are live") {
   CHECK(world.pool.load("a").running == 1);
 }
 
-TEST_CASE("queued jobs of a key can be cancelled; running ones and other keys go on") {
+TEST_CASE("queued jobs of a key can be cancelled, while running ones and other keys go on") {
   PoolWorld world({.total = 2, .per_key = 2});
   for (int i = 0; i < 5; ++i) world.submit("a", 1s);
   world.submit("b", 1s);
