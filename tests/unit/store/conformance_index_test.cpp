@@ -191,6 +191,8 @@ SLIPWAY_STORE_CASE("a machine needs its environment") {
   CHECK(on.fixture.conflict(inserting(machine(1, "0"), environment(1))) ==
         "table machine: its environment does not exist");
   on.fixture.committed(inserting(environment(1), machine(1, "0")));
+  on.fixture.reopen();  // on a file that was made before
+  CHECK(on.fixture.conflict(inserting(machine(2, "0"))) == "table machine: its environment does not exist");
 }
 
 SLIPWAY_STORE_CASE("an environment goes only after its machines") {

@@ -233,6 +233,28 @@ SLIPWAY_STORE_CASE(
   CHECK(on.fixture.open());
 }
 
+SLIPWAY_STORE_CASE("text that moved from one column into the next does not keep its checksum") {
+  StoreOn<TestType> on;
+  // Without lengths the two would be the same bytes: '2' says "text" before each.
+  Attempt row = attempt(1);
+  row.evidence = "x2y";
+  row.choice = "";
+  on.fixture.committed(inserting(row));
+  on.fixture.close();
+  const auto& columns = store::schema()[store::kTableNumber<Attempt>].columns;
+  const auto at =
+      static_cast<std::size_t>(std::find(columns.begin(), columns.end(), "evidence") - columns.begin());
+  {
+    const auto engine = engine_of(on.backend);
+    Values moved = rows_of<Attempt>(*engine).at(0);
+    REQUIRE(moved[at] == Value("x2y"));
+    moved[at] = std::string("x");
+    moved[at + 1] = std::string("y2");
+    write_raw<Attempt>(*engine, moved);
+  }
+  CHECK_FALSE(on.fixture.open());
+}
+
 SLIPWAY_STORE_CASE("a row under another's key is not that row") {
   StoreOn<TestType> on;
   on.fixture.committed(inserting(credential(3)));
