@@ -12,6 +12,14 @@
 #include <string_view>
 
 namespace slipway {
+
+// Any bytes, as a member of a message: base64 in JSON, where text must be UTF-8.
+struct Bytes {
+  std::string data;
+
+  bool operator==(const Bytes&) const = default;
+};
+
 namespace detail {
 
 inline constexpr std::string_view kBase64Digits =
