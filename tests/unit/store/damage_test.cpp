@@ -121,7 +121,7 @@ TEST_CASE("a flipped byte anywhere in the database is detected or changes no att
       CHECK(is_trusted_part_same(store.fixture()->snapshot(), good));
     }
   }
-  std::cout << message("flipped bytes in the database: {} of {} detected\n", detected, count);
+  std::cout << message("flipped bytes in the database: {} of {} detected\n", detected, count) << std::flush;
   CHECK(detected > 0);
   store.put(files);
   CHECK_FALSE(store.is_detected());
@@ -199,8 +199,9 @@ TEST_CASE("a flipped byte in the log is detected, or costs no commit but one tha
     short_of_one += is_short_of_one ? 1 : 0;
   }
   std::cout << message(
-      "flipped bytes in the log: {} of {} detected, {} taken for a commit that was cut off\n", detected,
-      count, short_of_one);
+                   "flipped bytes in the log: {} of {} detected, {} taken for a commit that was cut off\n",
+                   detected, count, short_of_one)
+            << std::flush;
   CHECK(detected > 0);
 }
 

@@ -122,7 +122,7 @@ void fail_each(DiskCall call, DiskFault fault, std::uint64_t total, std::uint64_
       ++runs;
     }
   }
-  std::cout << message("{} {}: {} runs for {} calls\n", call, fault, runs, total);
+  std::cout << message("{} {}: {} runs for {} calls\n", call, fault, runs, total) << std::flush;
 }
 
 }  // namespace
