@@ -22,9 +22,6 @@ inline constexpr std::size_t kMaxEnvironmentName = 20;
 enum class HarvestMode { none, destroyed, unknown, all };
 BOOST_DESCRIBE_ENUM(HarvestMode, none, destroyed, unknown, all)
 
-enum class FirewallMode { instance, global, none };
-BOOST_DESCRIBE_ENUM(FirewallMode, instance, global, none)
-
 // What the account's power to create is bound to. The secret itself is a StoredSecret, never in a snapshot.
 struct Credential {
   CredentialId id;

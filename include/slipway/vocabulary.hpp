@@ -130,6 +130,11 @@ BOOST_DESCRIBE_ENUM(InstanceState, unknown, building, running, stopping, stopped
 enum class Protocol { unknown, tcp, udp, icmp };
 BOOST_DESCRIBE_ENUM(Protocol, unknown, tcp, udp, icmp)
 
+// Whether each machine has its own group of firewall rules, all machines of an environment share one, or
+// Slipway leaves the firewall alone.
+enum class FirewallMode { instance, global, none };
+BOOST_DESCRIBE_ENUM(FirewallMode, instance, global, none)
+
 // Ports open to `source`. icmp has no ports (both 0).
 struct PortRange {
   Protocol protocol = Protocol::tcp;

@@ -70,7 +70,7 @@ constexpr std::string_view wire_name(std::string_view enumerator) {
 template <class T>
 constexpr bool is_required(std::string_view name) {
   bool found = false;
-  if constexpr (requires { T::required; }) {
+  if constexpr (requires { T::required.size(); }) {
     found = std::find(T::required.begin(), T::required.end(), name) != T::required.end();
   }
   boost::mp11::mp_for_each<boost::describe::describe_bases<T, boost::describe::mod_any_access>>(
@@ -81,7 +81,7 @@ constexpr bool is_required(std::string_view name) {
 template <class T>
 constexpr bool required_names_are_members() {
   bool all = true;
-  if constexpr (requires { T::required; }) {
+  if constexpr (requires { T::required.size(); }) {
     for (const std::string_view name : T::required) {
       bool found = false;
       boost::mp11::mp_for_each<Members<T>>([&](auto member) { found = found || name == member.name; });
