@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // services.hpp - what an instance of a plugin may ask its host for (DESIGN 4.3), as interfaces: this module
-// knows neither store nor model, so the daemon fills KvStore and SecretSource in. Plugins' calls come as bytes
-// (a channel hands them over); InstanceServices decodes, dispatches and encodes.
+// knows neither store nor model, so the daemon fills KvStore and SecretSource in. Plugins' calls come as
+// bytes (a channel hands them over); InstanceServices decodes, dispatches and encodes.
 #pragma once
 
 #include "base/clock.hpp"

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/call_table.hpp"
+
+#include "base/crash.hpp"
+
+#include <slipway/codec.hpp>
+
+#include <utility>
+
+namespace slipway::plugin {
+
+namespace {
+
+// A number is 24 bits of table and 40 bits of call: 16 million instances and 10^12 calls each before one
+// comes again, and none that a plugin could mistake for another's.
+constexpr unsigned kCallBits = 40;
+
+// All tables of the process, by number. Never destroyed: a plugin's thread may complete a call while the
+// process ends.
+struct Tables {
+  std::mutex tables_mutex;  // guards what follows
+  std::unordered_map<std::uint64_t, std::weak_ptr<CallTable>> tables;
+  std::uint64_t next = 1;
+};
+Tables& tables() {
+  static auto& all = *new Tables;
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<CallTable> CallTable::make(Hooks hooks, std::uint64_t number) {
+  const std::lock_guard lock(tables().tables_mutex);
+  if (number == 0) number = tables().next++;
+  std::shared_ptr<CallTable> table(new CallTable(std::move(hooks), number));
+  tables().tables[number] = table;
+  return table;
+}
+
+CallTable::~CallTable() {
+  SLIPWAY_ASSERT(open_.empty());
+  const std::lock_guard lock(tables().tables_mutex);
+  tables().tables.erase(number_);
+}
+
+std::uint64_t CallTable::open(Deadline deadline, RawDone done, std::uint64_t id) {
+  std::optional<Error> closed;
+  {
+    const std::lock_guard lock(open_mutex_);
+    if (!closed_) {
+      if (id == 0) id = number_ << kCallBits | next_++;
+      open_.emplace(id, Open{std::move(done), deadline, false, {}});
+      return id;
+    }
+    closed = closed_;
+  }
+  finish(std::move(done), static_cast<slipway_status>(closed->code), encode_error(*closed));
+  return 0;
+}
+
+bool CallTable::complete(std::uint64_t id, slipway_status status, std::string body) {
+  if (end(id, status, std::move(body))) return true;
+  hooks_.late_completion();
+  return false;
+}
+
+bool CallTable::end(std::uint64_t id, slipway_status status, std::string body) {
+  Open call;
+  std::function<void()> drained;
+  {
+    const std::lock_guard lock(open_mutex_);
+    const auto found = open_.find(id);
+    if (found == open_.end()) return false;
+    call = std::move(found->second);
+    open_.erase(found);
+    if (open_.empty()) drained = std::exchange(drained_, nullptr);
+  }
+  for (const std::uint64_t service : call.services) hooks_.cancel_service(service);
+  finish(std::move(call.done), status, std::move(body));
+  if (drained) drained();
+  return true;
+}
+
+void CallTable::finish(RawDone done, slipway_status status, std::string body) {
+  if (hooks_.completions == nullptr) return done(status, std::move(body));
+  hooks_.completions->post(
+      [done = std::move(done), status, body = std::move(body)]() mutable { done(status, std::move(body)); });
+}
+
+bool CallTable::cancel(std::uint64_t id) {
+  std::vector<std::uint64_t> services;
+  {
+    const std::lock_guard lock(open_mutex_);
+    const auto found = open_.find(id);
+    if (found == open_.end() || std::exchange(found->second.is_cancelled, true)) return false;
+    services = found->second.services;
+  }
+  for (const std::uint64_t service : services) hooks_.cancel_service(service);
+  return true;
+}
+
+bool CallTable::is_cancelled(std::uint64_t id) const {
+  const std::lock_guard lock(open_mutex_);
+  const auto found = open_.find(id);
+  return found == open_.end() || found->second.is_cancelled;
+}
+
+void CallTable::close(const Error& why) {
+  std::vector<std::uint64_t> ids;
+  {
+    const std::lock_guard lock(open_mutex_);
+    if (!closed_) closed_ = why;
+    for (const auto& [id, call] : open_) ids.push_back(id);
+  }
+  const std::string body = encode_error(why);
+  for (const std::uint64_t id : ids) end(id, static_cast<slipway_status>(why.code), body);
+}
+
+std::optional<Deadline> CallTable::add_service(std::uint64_t parent, std::uint64_t service) {
+  if (parent == 0) return Deadline::never();
+  const std::lock_guard lock(open_mutex_);
+  const auto found = open_.find(parent);
+  if (found == open_.end() || found->second.is_cancelled) return std::nullopt;
+  found->second.services.push_back(service);
+  return found->second.deadline;
+}
+
+void CallTable::remove_service(std::uint64_t parent, std::uint64_t service) {
+  const std::lock_guard lock(open_mutex_);
+  const auto found = open_.find(parent);
+  if (found != open_.end()) std::erase(found->second.services, service);
+}
+
+std::vector<std::uint64_t> CallTable::open_calls() const {
+  const std::lock_guard lock(open_mutex_);
+  std::vector<std::uint64_t> ids;
+  ids.reserve(open_.size());
+  for (const auto& [id, call] : open_) ids.push_back(id);
+  return ids;
+}
+
+void CallTable::when_drained(std::function<void()> drained) {
+  {
+    const std::lock_guard lock(open_mutex_);
+    if (!open_.empty()) {
+      drained_ = std::move(drained);
+      return;
+    }
+  }
+  drained();
+}
+
+void* CallTable::token_of(std::uint64_t id) {
+  return reinterpret_cast<void*>(
+      static_cast<std::uintptr_t>(id));  // NOLINT(performance-no-int-to-ptr): a key
+}
+
+void CallTable::complete_by_token(void* token, slipway_status status, slipway_bytes body) noexcept {
+  const std::uint64_t id = reinterpret_cast<std::uintptr_t>(token);
+  std::shared_ptr<CallTable> table;
+  {
+    const std::lock_guard lock(tables().tables_mutex);
+    const auto found = tables().tables.find(id >> kCallBits);
+    if (found != tables().tables.end()) table = found->second.lock();
+  }
+  if (table == nullptr) return;  // the instance is gone, and nobody is left to count for
+  if (body.size > SLIPWAY_MESSAGE_MAX_BYTES || (body.data == nullptr && body.size != 0)) {
+    const Error error = fail(Code::internal, "the plugin answered with {} bytes, at most {} are taken",
+                             body.size, SLIPWAY_MESSAGE_MAX_BYTES);
+    table->complete(id, SLIPWAY_INTERNAL, encode_error(error));
+    return;
+  }
+  table->complete(id, status, std::string(body.size == 0 ? "" : body.data, body.size));
+}
+
+}  // namespace slipway::plugin
