@@ -50,6 +50,8 @@ constexpr int base64_digit(char c) {
   return out;
 }
 
+[[nodiscard]] inline std::string base64(const Bytes& bytes) { return base64(std::string_view(bytes.data)); }
+
 // Takes exactly what base64() gives: padding, no white space, unused bits 0. Everything else is invalid.
 [[nodiscard]] inline Result<std::string> parse_base64(std::string_view text) {
   const auto refusal = [] {

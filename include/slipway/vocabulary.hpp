@@ -75,7 +75,7 @@ struct Hardware {
   std::optional<std::uint32_t> cores;
   std::optional<std::uint64_t> mem_mib;
   std::optional<std::uint64_t> root_disk_mib;
-  std::optional<std::uint64_t> cpu_power;
+  std::optional<std::uint64_t> cpu_power = {};
 
   bool operator==(const Hardware&) const = default;
 };
@@ -87,9 +87,9 @@ struct InstanceType {
   std::string name;
   Hardware hardware;
   std::optional<std::uint64_t> cost;  // for comparison only, in the cloud's own unit
-  std::string virt_type;
-  std::vector<std::string> zones;  // empty: in all
-  std::vector<std::string> tags;
+  std::string virt_type = {};
+  std::vector<std::string> zones = {};  // empty: in all
+  std::vector<std::string> tags = {};
   bool deprecated = false;
 
   bool operator==(const InstanceType&) const = default;
@@ -116,8 +116,8 @@ struct Address {
   std::string value;
   AddressScope scope = AddressScope::unknown;
   AddressKind kind = AddressKind::unknown;
-  std::string network;  // the cloud's name of the network, when it says one
-  std::string subnet;   // the provider's id of the subnet, when known
+  std::string network = {};  // the cloud's name of the network, when it says one
+  std::string subnet = {};   // the provider's id of the subnet, when known
 
   bool operator==(const Address&) const = default;
 };

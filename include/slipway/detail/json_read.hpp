@@ -137,6 +137,13 @@ class Reader {
     if (read(v, out, Place{})) return ok();
     return fail(Code::invalid, "{}", error_);
   }
+  // A value that is no document of its own: errors begin with its name.
+  template <class T>
+  Status read_member(const json::value& v, std::string_view name, T& out) {
+    const Place document;
+    if (read(v, out, Place{&document, name})) return ok();
+    return fail(Code::invalid, "{}", error_);
+  }
 
  private:
   bool wrong(const Place& at, std::string_view what) {
