@@ -44,7 +44,7 @@ class ThreadExecutor final : public Executor {
  public:
   // `clock` runs as the machine's does (SystemClock) and outlives the executor. `threads` at least 1. `name`
   // shows in ps and gdb, at most 15 characters with the number.
-  ThreadExecutor(const Clock& clock, unsigned threads, std::string name);
+  ThreadExecutor(const Clock& clock, unsigned threads, const std::string& name);
   ~ThreadExecutor() override;
 
   void post(Task task) override;

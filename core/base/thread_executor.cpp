@@ -91,7 +91,7 @@ struct ThreadExecutor::Impl {
   std::vector<std::thread> threads;
 };
 
-ThreadExecutor::ThreadExecutor(const Clock& clock, unsigned threads, std::string name)
+ThreadExecutor::ThreadExecutor(const Clock& clock, unsigned threads, const std::string& name)
     : impl_(std::make_unique<Impl>(clock)) {
   SLIPWAY_ASSERT(threads >= 1);
   impl_->start_threads(threads, name);

@@ -76,7 +76,7 @@ struct FaultVfs::Impl {
   sqlite3_vfs vfs{};
   sqlite3_io_methods methods{};
 
-  std::mutex disk_mutex_;  // guards the following, and keeps the record in the order of the writes
+  std::mutex disk_mutex;  // guards the following, and keeps the record in the order of the writes
   FaultPlan plan;
   bool is_armed = false;
   std::uint64_t until = 0;
@@ -136,7 +136,7 @@ namespace {
 int file_close(sqlite3_file* f) {
   FaultFile& file = self(f);
   {
-    const std::lock_guard lock(file.vfs->disk_mutex_);
+    const std::lock_guard lock(file.vfs->disk_mutex);
     file.vfs->open_files.erase(&file);
   }
   const int rc = file.real->pMethods->xClose(file.real);
@@ -147,7 +147,7 @@ int file_close(sqlite3_file* f) {
 int file_read(sqlite3_file* f, void* into, int amount, sqlite3_int64 offset) {
   FaultFile& file = self(f);
   {
-    const std::lock_guard lock(file.vfs->disk_mutex_);
+    const std::lock_guard lock(file.vfs->disk_mutex);
     if (file.vfs->fails(DiskCall::read, file.path)) {
       if (file.vfs->plan.fault == DiskFault::cut_short) {
         const std::string half = FaultVfs::Impl::content(file.real, offset, amount / 2);
@@ -163,7 +163,7 @@ int file_read(sqlite3_file* f, void* into, int amount, sqlite3_int64 offset) {
 
 int file_write(sqlite3_file* f, const void* from, int amount, sqlite3_int64 offset) {
   FaultFile& file = self(f);
-  const std::lock_guard lock(file.vfs->disk_mutex_);
+  const std::lock_guard lock(file.vfs->disk_mutex);
   const std::string_view bytes(static_cast<const char*>(from), static_cast<std::size_t>(amount));
   const bool has_failed = file.vfs->fails(DiskCall::write, file.path);
   if (file.vfs->is_dead) return SQLITE_IOERR_WRITE;
@@ -176,7 +176,7 @@ int file_write(sqlite3_file* f, const void* from, int amount, sqlite3_int64 offs
 
 int file_truncate(sqlite3_file* f, sqlite3_int64 size) {
   FaultFile& file = self(f);
-  const std::lock_guard lock(file.vfs->disk_mutex_);
+  const std::lock_guard lock(file.vfs->disk_mutex);
   const bool has_failed = file.vfs->fails(DiskCall::truncate, file.path);
   if (file.vfs->is_dead) return SQLITE_IOERR_TRUNCATE;
   if (has_failed) return file.vfs->failure(DiskCall::truncate);
@@ -192,7 +192,7 @@ int file_truncate(sqlite3_file* f, sqlite3_int64 size) {
 
 int file_sync(sqlite3_file* f, int) {
   FaultFile& file = self(f);
-  const std::lock_guard lock(file.vfs->disk_mutex_);
+  const std::lock_guard lock(file.vfs->disk_mutex);
   const bool has_failed = file.vfs->fails(DiskCall::sync, file.path);
   if (file.vfs->is_dead) return SQLITE_IOERR_FSYNC;
   if (has_failed) return file.vfs->failure(DiskCall::sync);
@@ -204,7 +204,7 @@ int file_sync(sqlite3_file* f, int) {
 int file_size(sqlite3_file* f, sqlite3_int64* size) {
   FaultFile& file = self(f);
   {
-    const std::lock_guard lock(file.vfs->disk_mutex_);
+    const std::lock_guard lock(file.vfs->disk_mutex);
     if (file.vfs->fails(DiskCall::stat, file.path)) return file.vfs->failure(DiskCall::stat);
   }
   return file.real->pMethods->xFileSize(file.real, size);
@@ -213,7 +213,7 @@ int file_size(sqlite3_file* f, sqlite3_int64* size) {
 int file_lock(sqlite3_file* f, int level) {
   FaultFile& file = self(f);
   {
-    const std::lock_guard lock(file.vfs->disk_mutex_);
+    const std::lock_guard lock(file.vfs->disk_mutex);
     if (file.vfs->fails(DiskCall::lock, file.path)) return file.vfs->failure(DiskCall::lock);
   }
   return file.real->pMethods->xLock(file.real, level);
@@ -238,7 +238,7 @@ int file_characteristics(sqlite3_file* f) {
 int file_shm_map(sqlite3_file* f, int page, int page_size, int extend, void volatile** out) {
   FaultFile& file = self(f);
   {
-    const std::lock_guard lock(file.vfs->disk_mutex_);
+    const std::lock_guard lock(file.vfs->disk_mutex);
     if (file.vfs->fails(DiskCall::shm, file.path)) return file.vfs->failure(DiskCall::shm);
   }
   return file.real->pMethods->xShmMap(file.real, page, page_size, extend, out);
@@ -262,7 +262,7 @@ int vfs_open(sqlite3_vfs* v, sqlite3_filename name, sqlite3_file* f, int flags, 
   FaultVfs::Impl& vfs = impl_of(v);
   const std::string path = name != nullptr ? name : "";
   f->pMethods = nullptr;
-  const std::lock_guard lock(vfs.disk_mutex_);
+  const std::lock_guard lock(vfs.disk_mutex);
   if (vfs.fails(DiskCall::open, path)) return vfs.failure(DiskCall::open);
   if (vfs.is_dead) return SQLITE_CANTOPEN;
   auto* real = reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(f) + real_offset());
@@ -279,7 +279,7 @@ int vfs_open(sqlite3_vfs* v, sqlite3_filename name, sqlite3_file* f, int flags, 
 
 int vfs_delete(sqlite3_vfs* v, const char* name, int sync_directory) {
   FaultVfs::Impl& vfs = impl_of(v);
-  const std::lock_guard lock(vfs.disk_mutex_);
+  const std::lock_guard lock(vfs.disk_mutex);
   const bool has_failed = vfs.fails(DiskCall::remove, name);
   if (vfs.is_dead) return SQLITE_IOERR_DELETE;
   if (has_failed) return vfs.failure(DiskCall::remove);
@@ -290,7 +290,7 @@ int vfs_delete(sqlite3_vfs* v, const char* name, int sync_directory) {
 int vfs_access(sqlite3_vfs* v, const char* name, int flags, int* out) {
   FaultVfs::Impl& vfs = impl_of(v);
   {
-    const std::lock_guard lock(vfs.disk_mutex_);
+    const std::lock_guard lock(vfs.disk_mutex);
     if (vfs.fails(DiskCall::stat, name)) return SQLITE_IOERR_ACCESS;
   }
   return vfs.real->xAccess(vfs.real, name, flags, out);
@@ -346,7 +346,7 @@ FaultVfs::~FaultVfs() {
 }
 
 void FaultVfs::arm(FaultPlan plan) {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   impl_->until = plan.nth;
   impl_->plan = std::move(plan);
   impl_->is_armed = true;
@@ -354,44 +354,44 @@ void FaultVfs::arm(FaultPlan plan) {
 }
 
 void FaultVfs::disarm() {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   impl_->is_armed = false;
 }
 
 std::uint64_t FaultVfs::faults() const {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   return impl_->fired;
 }
 
 std::uint64_t FaultVfs::calls(DiskCall call) const {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   return impl_->counts[static_cast<std::size_t>(call)];
 }
 
 void FaultVfs::reset_counts() {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   impl_->counts = {};
 }
 
 void FaultVfs::set_lying(bool is_lying) {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   impl_->is_lying = is_lying;
 }
 
 void FaultVfs::kill() {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   impl_->is_dead = true;
 }
 
 void FaultVfs::lose_power(Random* torn) {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   impl_->is_dead = true;
   for (const auto& [path, writes] : impl_->unsynced) impl_->roll_back(path, writes, torn);
   impl_->unsynced.clear();
 }
 
 void FaultVfs::revive() {
-  const std::lock_guard lock(impl_->disk_mutex_);
+  const std::lock_guard lock(impl_->disk_mutex);
   SLIPWAY_ASSERT(impl_->open_files.empty());
   impl_->is_dead = false;
 }

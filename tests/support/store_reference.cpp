@@ -16,7 +16,7 @@ using Op = ReferenceWrite::Op;
 std::int64_t small(Random& random, std::uint64_t bound) {
   return static_cast<std::int64_t>(random.below(bound));
 }
-std::string word(Random& random, std::string prefix, std::uint64_t bound) {
+std::string word(Random& random, const std::string& prefix, std::uint64_t bound) {
   return prefix + std::to_string(random.below(bound));
 }
 

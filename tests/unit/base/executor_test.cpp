@@ -121,6 +121,7 @@ TEST_CASE("drop_all drops everything unrun, also what the dropped post when they
   struct PostsAtEnd {
     Executor& executor;
     std::string& log;
+    PostsAtEnd(Executor& on, std::string& into) : executor(on), log(into) {}
     ~PostsAtEnd() { executor.post(note(log, 'x')); }
   };
   executor.post([held = std::make_shared<PostsAtEnd>(executor, log)] {});

@@ -22,8 +22,8 @@ using namespace slipway;
 
 namespace {
 
-const FailPoint first_point("test.first");
-const FailPoint second_point("test.second");
+const FailPoint kFirstPoint("test.first");
+const FailPoint kSecondPoint("test.second");
 
 struct ChildEnd {
   int signal = 0;  // 0: it ended by itself
@@ -75,7 +75,7 @@ TEST_CASE("fail points cannot be armed, do nothing and count nothing unless they
     const auto hits_before = failpoints::hits();
     const auto armed = failpoints::arm("test.first=crash");
     if (armed || armed.error().code != Code::denied) return 1;
-    if (!first_point.hit()) return 2;
+    if (!kFirstPoint.hit()) return 2;
     return failpoints::hits() == hits_before ? 0 : 3;
   });
   CHECK(end.signal == 0);
@@ -84,29 +84,29 @@ TEST_CASE("fail points cannot be armed, do nothing and count nothing unless they
 
 TEST_CASE("an armed point returns its error, at every hit or only at the one that was named") {
   const Allowed allowed;
-  CHECK(first_point.hit());
+  CHECK(kFirstPoint.hit());
 
   REQUIRE(failpoints::arm("test.first=error"));
   for (int i = 0; i < 2; ++i) {
-    const auto hit = first_point.hit();
+    const auto hit = kFirstPoint.hit();
     REQUIRE_FALSE(hit);
     CHECK(hit.error().code == Code::internal);
     CHECK(hit.error().message == "fail point test.first was hit");
   }
-  CHECK(second_point.hit());
+  CHECK(kSecondPoint.hit());
 
   REQUIRE(failpoints::arm("test.first=off;test.second=error:unavailable@3"));
-  CHECK(first_point.hit());
-  CHECK(second_point.hit());
-  CHECK(second_point.hit());
-  const auto third = second_point.hit();
+  CHECK(kFirstPoint.hit());
+  CHECK(kSecondPoint.hit());
+  CHECK(kSecondPoint.hit());
+  const auto third = kSecondPoint.hit();
   REQUIRE_FALSE(third);
   CHECK(third.error().code == Code::unavailable);
-  CHECK(second_point.hit());
+  CHECK(kSecondPoint.hit());
 
   REQUIRE(failpoints::arm("test.first=error"));
   failpoints::disarm_all();
-  CHECK(first_point.hit());
+  CHECK(kFirstPoint.hit());
 }
 
 TEST_CASE("hits are counted for every registered point, armed or not") {
@@ -114,7 +114,7 @@ TEST_CASE("hits are counted for every registered point, armed or not") {
   const auto before = failpoints::hits();
   REQUIRE(before.count("test.first") == 1);
   REQUIRE(before.count("test.second") == 1);
-  for (int i = 0; i < 5; ++i) CHECK(first_point.hit());
+  for (int i = 0; i < 5; ++i) CHECK(kFirstPoint.hit());
   const auto after = failpoints::hits();
   CHECK(after.at("test.first") == before.at("test.first") + 5);
   CHECK(after.at("test.second") == before.at("test.second"));
@@ -124,7 +124,7 @@ TEST_CASE("a delay waits, and then goes on") {
   const Allowed allowed;
   REQUIRE(failpoints::arm("test.first=delay:3@1"));
   const auto start = std::chrono::steady_clock::now();
-  CHECK(first_point.hit());
+  CHECK(kFirstPoint.hit());
   CHECK(std::chrono::steady_clock::now() - start >= 3ms);
 }
 
@@ -157,15 +157,15 @@ TEST_CASE("a bad fail point specification arms nothing and says what is wrong") 
   CHECK_THAT(alone.error().message, Catch::Matchers::StartsWith(row.message));
   // All or nothing.
   CHECK_FALSE(failpoints::arm("test.second=error;" + row.spec));
-  CHECK(message_of(second_point.hit()).empty());
+  CHECK(message_of(kSecondPoint.hit()).empty());
 }
 
 TEST_CASE("a crash at a fail point is a kill -9, at its hit") {
   const auto end = run_in_child([] {
     const Allowed allowed;
-    if (!failpoints::arm("test.second=crash@2") || !second_point.hit()) return 1;
+    if (!failpoints::arm("test.second=crash@2") || !kSecondPoint.hit()) return 1;
     static_cast<void>(std::fputs("alive", stderr));
-    return second_point.hit() ? 2 : 3;
+    return kSecondPoint.hit() ? 2 : 3;
   });
   CHECK(end.signal == SIGKILL);
   CHECK(end.error_output == "alive");
@@ -205,6 +205,7 @@ TEST_CASE("a fatal signal leaves a line and a backtrace, and still ends the proc
   const auto faulted = run_in_child([] {
     if (!install_crash_handler()) return 1;
     // 0x1000 is below what the kernel lets anybody map.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that is none is what it takes
     const volatile int* const nowhere = reinterpret_cast<const volatile int*>(std::uintptr_t{0x1000});
     return *nowhere;
   });

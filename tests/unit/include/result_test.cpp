@@ -85,7 +85,8 @@ TEST_CASE("a result holds what its type can be made of") {
   const Result<std::string> text = [] { return Result<std::string>("abc"); }();
   CHECK(text.value() == "abc");
   Result<std::unique_ptr<int>> pointer = std::make_unique<int>(4);
-  CHECK(**std::move(pointer) == 4);
+  const std::unique_ptr<int> moved = *std::move(pointer);
+  CHECK(*moved == 4);
   CHECK(half(3).value_or(9) == 9);
 }
 

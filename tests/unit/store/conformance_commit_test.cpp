@@ -110,8 +110,8 @@ SLIPWAY_STORE_CASE("a key that is required absent and is there stops the whole t
   const Revision since = on.fixture.committed(inserting(machine(1, "0")));
   Txn second("test");
   second.insert(machine(1, "2")).require_absent<Machine>({{1}, {"0"}});
-  CHECK(on.fixture.conflict(std::move(second)) ==
-        message("machine 1:0 exists since revision {}", since.value));
+  const std::string said = on.fixture.conflict(std::move(second));
+  CHECK(said == message("machine 1:0 exists since revision {}", since.value));
   CHECK_FALSE(on.fixture.has_machine("2"));
 }
 

@@ -276,7 +276,7 @@ SLIPWAY_STORE_CASE("a power cut loses nothing that was acknowledged") {
 SLIPWAY_STORE_CASE("transactions that wait when the process is killed are not in the state") {
   StoreOn<TestType> on;
   add_environment(on.fixture);
-  on.fixture->commit(three_machines(), [](store::Store::Committed end) { CHECK_FALSE(end); });
+  on.fixture->commit(three_machines(), [](const store::Store::Committed& end) { CHECK_FALSE(end); });
   on.fixture.crash_and_reopen();
   CHECK_FALSE(is_kept_whole(on.fixture));
 }

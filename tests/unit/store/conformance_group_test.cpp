@@ -112,7 +112,7 @@ SLIPWAY_STORE_CASE("transactions end in the order in which they came") {
   std::vector<int> order;
   for (int i = 0; i < 20; ++i) {
     on.fixture->commit(inserting(machine(1, std::to_string(i / 2))),
-                       [&order, i](store::Store::Committed end) {
+                       [&order, i](const store::Store::Committed& end) {
                          order.push_back(i);
                          CHECK(end.has_value() == (i % 2 == 0));
                        });
@@ -126,10 +126,10 @@ SLIPWAY_STORE_CASE("what is committed from the end of a transaction goes into a 
   StoreOn<TestType> on;
   add_environment(on.fixture);
   bool is_done = false;
-  on.fixture->commit(inserting(machine(1, "0")), [&](store::Store::Committed first) {
+  on.fixture->commit(inserting(machine(1, "0")), [&](const store::Store::Committed& first) {
     REQUIRE(first);
     CHECK(on.fixture.has_machine("0"));
-    on.fixture->commit(updating(on.fixture.get_machine("0")), [&](store::Store::Committed second) {
+    on.fixture->commit(updating(on.fixture.get_machine("0")), [&](const store::Store::Committed& second) {
       CHECK(second);
       is_done = true;
     });
@@ -142,7 +142,7 @@ SLIPWAY_STORE_CASE("who was told that its transaction is in finds it in the snap
   StoreOn<TestType> on;
   add_environment(on.fixture);
   for (int i = 0; i < 3; ++i) {
-    on.fixture->commit(inserting(machine(1, std::to_string(i))), [&, i](store::Store::Committed end) {
+    on.fixture->commit(inserting(machine(1, std::to_string(i))), [&, i](const store::Store::Committed& end) {
       REQUIRE(end);
       CHECK(on.fixture->snapshot().revision >= *end);
       CHECK(on.fixture.has_machine(std::to_string(i)));
@@ -156,7 +156,7 @@ SLIPWAY_STORE_CASE("the end of the store refuses what still waits, and says that
   add_environment(on.fixture);
   int refused = 0;
   for (int i = 0; i < 3; ++i) {
-    on.fixture->commit(inserting(machine(1, std::to_string(i))), [&](store::Store::Committed end) {
+    on.fixture->commit(inserting(machine(1, std::to_string(i))), [&](const store::Store::Committed& end) {
       REQUIRE_FALSE(end);
       CHECK(end.error().code == Code::unavailable);
       CHECK(end.error().outcome == Outcome::rejected);
@@ -219,7 +219,7 @@ SLIPWAY_STORE_CASE("a snapshot does not change while others write") {
   add_environment(on.fixture);
   on.fixture.committed(inserting(machine(1, "0", "old"), machine(1, "1")));
   const Snapshot before = on.fixture->snapshot();
-  const Snapshot copy = before;
+  const Snapshot copy = before;  // NOLINT(performance-unnecessary-copy-initialization): the copy is the case
   Machine changed = on.fixture.get_machine("0");
   changed.message = "new";
   Txn txn("test");

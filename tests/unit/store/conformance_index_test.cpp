@@ -87,7 +87,8 @@ SLIPWAY_STORE_CASE("an index key is taken until it is given up: the order of the
   Txn txn("test");
   txn.update(with_instance(on.fixture.get_machine("1"), "i-1"))
       .update(with_instance(on.fixture.get_machine("0"), ""));
-  CHECK(on.fixture.conflict(std::move(txn)) == "another machine has the instance i-1");
+  const std::string said = on.fixture.conflict(std::move(txn));
+  CHECK(said == "another machine has the instance i-1");
 }
 
 SLIPWAY_STORE_CASE("an index finds the row as it is now, after updates and after a restart") {
@@ -152,7 +153,8 @@ SLIPWAY_STORE_CASE("a slot cannot be handed over the wrong way round") {
   on.fixture.committed(inserting(attempt(1)));
   Txn txn("test");
   txn.insert(attempt(2)).update(in_phase(on.fixture.template get<Attempt>(nonce(1)), AttemptPhase::gone));
-  CHECK(on.fixture.conflict(std::move(txn)) == "machine 0 has an active attempt for server 0");
+  const std::string said = on.fixture.conflict(std::move(txn));
+  CHECK(said == "machine 0 has an active attempt for server 0");
   CHECK_FALSE(on.fixture.template has<Attempt>(nonce(2)));
 }
 

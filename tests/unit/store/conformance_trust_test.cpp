@@ -346,7 +346,8 @@ SLIPWAY_STORE_CASE("the incarnation is raised for good") {
   }
   Txn refused("provisioner");
   refused.raise_incarnation().insert(credential(1));
-  CHECK(on.fixture.conflict(std::move(refused)) != "");
+  const std::string said = on.fixture.conflict(std::move(refused));
+  CHECK(said != "");
   CHECK(on.fixture->snapshot().controller.incarnation == 2);
   on.fixture.crash_and_reopen();
   CHECK(on.fixture->snapshot().controller.incarnation == 2);

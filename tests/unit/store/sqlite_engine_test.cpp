@@ -226,7 +226,7 @@ TEST_CASE("rows are read in pages, by prefix, and behind a key") {
       changes.push_back(inserting_row(change_row(revision, ordinal)));
   }
   write(*disk.engine, changes);
-  const auto read = [&](Values prefix, Values after, std::size_t limit) {
+  const auto read = [&](const Values& prefix, const Values& after, std::size_t limit) {
     std::string keys;
     for (const Values& row : must(disk.engine->read(kTableNumber<model::Change>, prefix, after, limit))) {
       keys += std::to_string(std::get<std::int64_t>(row[0])) + "." +
