@@ -248,7 +248,7 @@ class PersistentMap {
     Inner& inner = as_inner(node);
     const std::size_t child = inner.child_for(key);
     NodePtr right = put_into(inner.children[child], key, std::move(value), is_new);
-    if (is_new) inner.firsts[child] = inner.children[child]->first_key();
+    if (is_new && child == 0) inner.firsts[0] = inner.children[0]->first_key();
     if (right) {
       const auto next = static_cast<std::ptrdiff_t>(child) + 1;
       inner.firsts.insert(inner.firsts.begin() + next, right->first_key());

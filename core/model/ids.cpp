@@ -49,17 +49,20 @@ std::optional<MachineId> MachineId::parent() const {
 // Segment by segment. Numbers have no leading zeros, so the shorter one is the smaller one and no conversion
 // can overflow; kinds are of one length.
 std::strong_ordering MachineId::operator<=>(const MachineId& other) const {
-  std::string_view a = value;
-  std::string_view b = other.value;
-  while (true) {
-    const std::string_view x = a.substr(0, a.find('/'));
-    const std::string_view y = b.substr(0, b.find('/'));
-    if (x.size() != y.size()) return x.size() <=> y.size();
-    if (x != y) return x <=> y;
+  const std::string_view a = value;
+  const std::string_view b = other.value;
+  auto segment = std::strong_ordering::equal;  // what it says if it is of one length in both
+  for (std::size_t i = 0;; ++i) {
+    const bool ends_in_a = i == a.size() || a[i] == '/';
+    const bool ends_in_b = i == b.size() || b[i] == '/';
+    if (ends_in_a != ends_in_b) return ends_in_a ? std::strong_ordering::less : std::strong_ordering::greater;
+    if (!ends_in_a) {
+      if (segment == 0) segment = static_cast<unsigned char>(a[i]) <=> static_cast<unsigned char>(b[i]);
+      continue;
+    }
+    if (segment != 0) return segment;
     // One of them ends here: the outer machine stands first.
-    if (a.size() == x.size() || b.size() == y.size()) return a.size() <=> b.size();
-    a.remove_prefix(x.size() + 1);
-    b.remove_prefix(y.size() + 1);
+    if (i == a.size() || i == b.size()) return a.size() <=> b.size();
   }
 }
 

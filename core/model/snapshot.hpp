@@ -95,23 +95,26 @@ class Snapshot {
     return conflict;
   }
 
-  // For the store alone, which checked index_conflict() before.
+  // For the store alone, which checked index_conflict() before. Both give the row that stood there, or null.
   template <class Row>
-  void put(RowPtr<Row> row) {
+  RowPtr<Row> put(RowPtr<Row> row) {
     auto& table = std::get<Indexed<Row>>(tables_);
-    if (const auto old = find<Row>(row->key())) drop_from_indexes(*old);
+    auto old = find<Row>(row->key());
+    if (old) drop_from_indexes(*old);
     for_each_index<Row>([&]<class Index>(auto& map) {
       if (const auto key = Index::key(*row)) map.put(*key, row);
     });
     const auto key = row->key();
     table.rows.put(key, std::move(row));
+    return old;
   }
   template <class Row>
-  void erase(const typename Row::Key& key) {
-    const auto old = find<Row>(key);
-    if (!old) return;
+  RowPtr<Row> erase(const typename Row::Key& key) {
+    auto old = find<Row>(key);
+    if (!old) return nullptr;
     drop_from_indexes(*old);
     std::get<Indexed<Row>>(tables_).rows.erase(key);
+    return old;
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "store/tables.hpp"
 
+#include <iterator>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -36,12 +37,12 @@ Values stored_values(const Row& row, const Keys& keys) {
 
 class Preparation {
  public:
-  Preparation(const std::string& actor, model::Snapshot& next, const PrepareContext& context)
-      : actor_(actor), next_(next), context_(context) {}
+  Preparation(const std::string& actor, model::Snapshot& state, Undo& undo, const PrepareContext& context)
+      : actor_(actor), state_(state), undo_(undo), context_(context) {}
 
   template <class Row>
   Status require_absent(const typename Row::Key& key) {
-    if (const auto stored = next_.find<Row>(key)) {
+    if (const auto stored = state_.find<Row>(key)) {
       return fail(Code::conflict, "{} exists since revision {}", row_name<Row>(key), stored->revision.value);
     }
     return ok();
@@ -50,7 +51,7 @@ class Preparation {
   // The stored row is the one that `row` was made from.
   template <class Row>
   Status require_unchanged(const Row& row) {
-    const auto stored = next_.find<Row>(row.key());
+    const auto stored = state_.find<Row>(row.key());
     if (!stored) return fail(Code::conflict, "{} is not there any more", row_name<Row>(row.key()));
     if (stored->revision == row.revision) return ok();
     return fail(Code::conflict, "{} was changed: read at revision {}, now at {}", row_name<Row>(row.key()),
@@ -73,7 +74,7 @@ class Preparation {
   Status erase(const Row& row, std::string note) {
     SLIPWAY_TRY(require_unchanged(row));
     result_.rows.push_back({kTableNumber<Row>, RowOp::erase, key_values<Row>(row.key())});
-    next_.erase<Row>(row.key());
+    undo_.note_replaced(state_.erase<Row>(row.key()));
     add_change(TableOf<Row>::entity, ChangeOp::removed, environment_of(row), key_text<Row>(row.key()),
                std::move(note));
     return ok();
@@ -94,26 +95,34 @@ class Preparation {
   }
 
   void raise_incarnation() {
-    result_.rows.push_back(meta_row("incarnation", std::to_string(++next_.controller.incarnation)));
+    result_.rows.push_back(meta_row("incarnation", std::to_string(++state_.controller.incarnation)));
   }
 
   Prepared finish() {
-    next_.revision = context_.revision;
+    state_.revision = context_.revision;
+    std::vector<RowChange> rows;
+    rows.reserve(result_.changes.size() + result_.rows.size());
     for (const Change& change : result_.changes) {
-      result_.rows.push_back({kTableNumber<Change>, RowOp::insert, to_values(change)});
+      rows.push_back({kTableNumber<Change>, RowOp::insert, to_values(change)});
     }
+    std::move(result_.rows.begin(), result_.rows.end(), std::back_inserter(rows));
+    result_.rows = std::move(rows);
     return std::move(result_);
   }
 
  private:
   template <class Row>
   Status put(std::shared_ptr<Row> row, RowOp op, ChangeOp change, std::string note) {
-    if (auto conflict = next_.index_conflict(*row)) return fail(Code::conflict, "{}", *conflict);
+    if (auto conflict = state_.index_conflict(*row)) return fail(Code::conflict, "{}", *conflict);
     row->revision = context_.revision;
     result_.rows.push_back({kTableNumber<Row>, op, stored_values(*row, context_.keys)});
     add_change(TableOf<Row>::entity, change, environment_of(*row), key_text<Row>(row->key()),
                std::move(note));
-    next_.put<Row>(std::move(row));
+    if (auto old = state_.put<Row>(row)) {
+      undo_.note_replaced(std::move(old));
+    } else {
+      undo_.note_added<Row>(std::move(row));
+    }
     return ok();
   }
 
@@ -125,15 +134,32 @@ class Preparation {
   }
 
   const std::string& actor_;
-  model::Snapshot& next_;
+  model::Snapshot& state_;
+  Undo& undo_;
   const PrepareContext& context_;
   Prepared result_;
 };
 
 }  // namespace
 
-Result<Prepared> prepare(Txn txn, model::Snapshot& next, const PrepareContext& context) {
-  Preparation preparation(txn.actor_, next, context);
+void Undo::take_back(model::Snapshot& state) const {
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    std::visit(
+        [&]<class Row>(const std::shared_ptr<const Row>& row) {
+          if (step->is_added) {
+            state.erase<Row>(row->key());
+          } else {
+            state.put<Row>(row);
+          }
+        },
+        step->row);
+  }
+  state.revision = revision_;
+  state.controller = controller_;
+}
+
+Result<Prepared> prepare(Txn txn, model::Snapshot& state, Undo& undo, const PrepareContext& context) {
+  Preparation preparation(txn.actor_, state, undo, context);
   for (const auto& absent : txn.absent_) {
     SLIPWAY_TRY(std::visit(
         [&]<class Row>(const Txn::AbsentKey<Row>& key) { return preparation.require_absent<Row>(key.key); },

@@ -13,14 +13,45 @@
 
 #include <slipway/result.hpp>
 
+#include <boost/mp11/algorithm.hpp>
+
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace slipway::store {
 
+// What a transaction did to a snapshot, so that it can be taken back: cheaper than working on a copy, which
+// would share every node and so copy the path to each row that is changed.
+class Undo {
+ public:
+  explicit Undo(const model::Snapshot& before) : revision_(before.revision), controller_(before.controller) {}
+
+  template <class Row>
+  void note_added(model::RowPtr<Row> row) {
+    steps_.push_back({std::move(row), true});
+  }
+  // It was changed or erased; `old` is what stood there.
+  template <class Row>
+  void note_replaced(model::RowPtr<Row> old) {
+    steps_.push_back({std::move(old), false});
+  }
+  void take_back(model::Snapshot& state) const;
+
+ private:
+  struct Step {
+    boost::mp11::mp_rename<boost::mp11::mp_transform<model::RowPtr, model::Rows>, std::variant> row;
+    bool is_added;
+  };
+  model::Revision revision_;
+  model::Controller controller_;
+  std::vector<Step> steps_;
+};
+
 struct Prepared {
-  std::vector<RowChange> rows;         // for the engine, in order; change rows included
+  std::vector<RowChange> rows;         // for the engine, in order; change rows first
   std::vector<model::Change> changes;  // for followers
 };
 
@@ -31,9 +62,10 @@ struct PrepareContext {
   Random& random;
 };
 
-// Applies `txn` to `next`, a copy of the newest state that is thrown away on error. conflict: which
-// precondition or index did not hold.
-[[nodiscard]] Result<Prepared> prepare(Txn txn, model::Snapshot& next, const PrepareContext& context);
+// Applies `txn` to `state`, the newest; `undo` knows how to take it back, which is the caller's, also after
+// an error. conflict: which precondition or index did not hold.
+[[nodiscard]] Result<Prepared> prepare(Txn txn, model::Snapshot& state, Undo& undo,
+                                       const PrepareContext& context);
 
 // A row of the table `meta`, to be put.
 [[nodiscard]] RowChange meta_row(std::string_view name, std::string value);

@@ -181,9 +181,12 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const noexcept { s
 
 Status Statement::bind(std::span<const Value> values) {
   sqlite3_stmt* statement = statement_.get();
-  int at = 0;
-  for (const Value& value : values) {
-    ++at;
+  SLIPWAY_ASSERT(values.size() <= bound_.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Value& value = bound_[i];
+    if (value == values[i]) continue;
+    value = values[i];
+    const int at = static_cast<int>(i) + 1;
     int code = SQLITE_OK;
     if (const auto* number = std::get_if<std::int64_t>(&value)) {
       code = sqlite3_bind_int64(statement, at, *number);
@@ -194,7 +197,11 @@ Status Statement::bind(std::span<const Value> values) {
     } else {
       code = sqlite3_bind_null(statement, at);
     }
-    SLIPWAY_TRY(status_of(*connection_, code));
+    if (code == SQLITE_OK) continue;
+    Error error = error_of(*connection_);
+    sqlite3_clear_bindings(statement);
+    bound_.assign(bound_.size(), Value());
+    return error;
   }
   return ok();
 }
@@ -291,6 +298,7 @@ Result<Statement> Database::prepare(std::string_view sql) {
   statement.statement_.reset(prepared);
   statement.connection_ = connection_.get();
   SLIPWAY_TRY(status_of(*connection_, code));
+  statement.bound_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(prepared)));
   return statement;
 }
 

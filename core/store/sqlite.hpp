@@ -30,7 +30,8 @@ class Statement {
  public:
   Statement() = default;
 
-  // Binds ?1, ?2, ... without copying: the values must live until reset().
+  // Sets ?1, ?2, ...; what is not given stays as it was. Keeps a copy, and tells SQLite only what is not as
+  // before: most columns of a row are what they were in the row before it.
   Status bind(std::span<const Value> values);
   // True: a row can be read. False: it is over.
   [[nodiscard]] Result<bool> step();
@@ -48,6 +49,7 @@ class Statement {
     void operator()(sqlite3_stmt* statement) const noexcept;
   };
   const Connection* connection_ = nullptr;
+  Values bound_;  // what ?1, ?2, ... are now: NULL at first, as SQLite has it
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 

@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -57,6 +58,14 @@ Result<Database> open_writer(const SqliteOptions& options) {
                 options.path);
   }
   return database;
+}
+
+// A statement that is refused leaves nothing behind, and what was inserted before it can be erased again.
+// Only other changes need a savepoint, which costs a third of a small transaction: SQLite copies each page
+// that is touched after it.
+bool needs_savepoint(std::span<const RowChange> changes) {
+  return std::any_of(changes.begin(), changes.end() - (changes.empty() ? 0 : 1),
+                     [](const RowChange& change) { return change.op != RowOp::insert; });
 }
 
 }  // namespace
@@ -208,18 +217,33 @@ Status SqliteEngine::begin() {
 
 Status SqliteEngine::apply(std::span<const RowChange> changes) {
   if (!writer_) return closed();
-  SLIPWAY_TRY(writer_->savepoint.run());
-  for (const RowChange& change : changes) {
-    Status end = apply_one(change);
+  const bool has_savepoint = needs_savepoint(changes);
+  if (has_savepoint) SLIPWAY_TRY(writer_->savepoint.run());
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Status end = apply_one(changes[i]);
     if (end) continue;
     const Code code = end.error().code;
     if (code == Code::conflict || code == Code::invalid) {
-      SLIPWAY_TRY(writer_->undo.run());
-      SLIPWAY_TRY(writer_->release.run());
+      SLIPWAY_TRY(has_savepoint ? undo_to_savepoint() : erase_again(changes.first(i)));
     }
     return end;
   }
+  return has_savepoint ? writer_->release.run() : ok();
+}
+
+Status SqliteEngine::undo_to_savepoint() {
+  SLIPWAY_TRY(writer_->undo.run());
   return writer_->release.run();
+}
+
+Status SqliteEngine::erase_again(std::span<const RowChange> inserted) {
+  for (auto at = inserted.rbegin(); at != inserted.rend(); ++at) {
+    const auto key_end = at->values.begin() + static_cast<std::ptrdiff_t>(schema_[at->table].key_columns);
+    const auto end = apply_one({at->table, RowOp::erase, Values(at->values.begin(), key_end)});
+    // Not a conflict of the transaction: half of it is there, so the group must go.
+    if (!end) return fail(Code::internal, "taking back an insert: {}", end.error().message);
+  }
+  return ok();
 }
 
 Status SqliteEngine::apply_one(const RowChange& change) {

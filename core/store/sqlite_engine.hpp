@@ -59,6 +59,8 @@ class SqliteEngine final : public Engine {
   Status open_checked(const Clock& clock);
   Status take(sqlite::Database database);
   Status apply_one(const RowChange& change);
+  Status undo_to_savepoint();
+  Status erase_again(std::span<const RowChange> inserted);
   [[nodiscard]] Error refusal(const RowChange& change);
   [[nodiscard]] std::string foreign_key_words(const RowChange& change);
   [[nodiscard]] Error closed() const;

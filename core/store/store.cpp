@@ -10,10 +10,8 @@
 #include "store/tables.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <future>
-#include <limits>
 #include <utility>
 
 namespace slipway::store {
@@ -35,7 +33,7 @@ std::uint64_t to_number(std::string_view text) {
   return number;
 }
 
-Changes resync_from(Revision newest) { return {{}, newest, true}; }
+Error is_closing() { return fail(Code::unavailable, "the store is closing").rejected(); }
 
 // An error that belongs to one transaction; anything else ends its group.
 bool is_about_transaction(const Error& error) {
@@ -50,40 +48,13 @@ Store::Committed end_after_failed_commit(const Store::Committed& before, const E
 
 }  // namespace
 
-// One subscription's mailbox: at most one wake-up is on its way.
-struct Store::Follower {
-  Follower(Executor& executor, std::function<void(Revision)> call) : where(executor), wake(std::move(call)) {}
-
-  void post(const std::shared_ptr<Follower>& self, Revision revision) {
-    const std::lock_guard lock(where_mutex_);
-    newest = revision.value;
-    if (is_over || is_posted.exchange(true)) return;
-    where.post([self] {
-      self->is_posted = false;
-      if (!self->is_over) self->wake(Revision{self->newest});
-    });
-  }
-  void end() {
-    const std::lock_guard lock(where_mutex_);
-    is_over = true;
-  }
-
-  std::mutex where_mutex_;  // guards `where`, which may go as soon as the subscription is over
-  Executor& where;
-  std::function<void(Revision)> wake;  // called and dropped on `where` only
-  std::atomic<std::uint64_t> newest{0};
-  std::atomic<bool> is_posted{false};
-  std::atomic<bool> is_over{false};
-};
-
-Store::Subscription::~Subscription() { follower_->end(); }
-
 Store::Store(std::unique_ptr<Engine> engine, Keys keys, StoreSettings settings, Executor& writer,
              Random& random)
     : engine_(std::move(engine)),
       keys_(std::move(keys)),
       settings_(settings),
       random_(random),
+      feed_(settings.recent_changes),
       writer_(writer) {}
 
 Store::~Store() {
@@ -92,9 +63,7 @@ Store::~Store() {
     is_closed_ = true;
   }
   writer_.close();
-  std::vector<Pending> left(std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
-  fail_members(left, fail(Code::unavailable, "the store is closing").rejected());
-  for (Pending& pending : left) pending.done(*std::move(pending.end));
+  for (Pending& pending : queue_) pending.done(is_closing());
 }
 
 Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Engine> engine, Keys keys, StoreSettings settings,
@@ -129,59 +98,11 @@ StoreStatus Store::status() const {
 }
 
 Result<Changes> Store::changes(Revision after, std::size_t limit) const {
-  Changes result;
-  Revision newest;
-  {
-    const std::lock_guard lock(published_mutex_);
-    newest = published_.revision;
-    result.up_to = after;
-    if (after >= newest) return result;
-    if (after < trimmed_up_to_) return resync_from(newest);
-    if (after >= recent_after_) {
-      auto at = std::upper_bound(
-          recent_.begin(), recent_.end(), after,
-          [](Revision revision, const Change& change) { return revision < change.revision; });
-      while (at != recent_.end() && (result.changes.size() < limit || at->revision == result.up_to)) {
-        result.up_to = at->revision;
-        result.changes.push_back(*at++);
-      }
-      if (at == recent_.end()) result.up_to = newest;
-      return result;
-    }
-  }
-  const Values from{static_cast<std::int64_t>(after.value), std::numeric_limits<std::int64_t>::max()};
-  SLIPWAY_TRY(auto rows, engine_->read(kTableNumber<Change>, {}, from, std::max<std::size_t>(limit, 1) + 1));
-  {
-    // What was trimmed meanwhile may be missing in the rows.
-    const std::lock_guard lock(published_mutex_);
-    if (after < trimmed_up_to_) return resync_from(newest);
-  }
-  const bool is_cut = rows.size() > limit;
-  for (Values& values : rows) {
-    SLIPWAY_TRY(Change change, from_values<Change>(std::move(values)));
-    if (change.revision > newest) break;  // committed, not published yet
-    result.changes.push_back(std::move(change));
-  }
-  if (result.changes.empty()) {
-    result.up_to = newest;
-    return result;
-  }
-  if (is_cut) {
-    // The last transaction may be cut off: leave it to the next call, unless it is all that was read.
-    const Revision last = result.changes.back().revision;
-    if (result.changes.front().revision == last) return changes(after, limit * 2 + 1);
-    std::erase_if(result.changes, [&](const Change& change) { return change.revision == last; });
-  }
-  result.up_to = result.changes.back().revision;
-  return result;
+  return feed_.changes(after, limit, *engine_);
 }
 
-std::unique_ptr<Store::Subscription> Store::subscribe(Executor& where, std::function<void(Revision)> wake) {
-  auto follower = std::make_shared<Follower>(where, std::move(wake));
-  const std::lock_guard lock(published_mutex_);
-  std::erase_if(followers_, [](const std::weak_ptr<Follower>& gone) { return gone.expired(); });
-  followers_.push_back(follower);
-  return std::make_unique<Subscription>(std::move(follower));
+std::unique_ptr<Subscription> Store::subscribe(Executor& where, std::function<void(Revision)> wake) {
+  return feed_.subscribe(where, std::move(wake));
 }
 
 Result<Secret> Store::secret(const std::string& id) const {
@@ -235,11 +156,7 @@ Status Store::load() {
   working_.revision.value = to_number(meta_values["revision"]);
   last_given_ = std::max(last_given_, working_.revision);
   trimmed.value = to_number(meta_values["trimmed_up_to"]);
-
-  const std::lock_guard lock(published_mutex_);
-  trimmed_up_to_ = trimmed;
-  recent_.clear();
-  recent_after_ = working_.revision;
+  feed_.restart(working_.revision, trimmed);
   return ok();
 }
 
@@ -294,12 +211,12 @@ void Store::commit(Txn txn, OnCommitted done) {
   {
     const std::lock_guard lock(queue_mutex_);
     if (!is_closed_) {
-      queue_.push_back({std::move(txn), std::move(done), std::nullopt});
+      queue_.push_back({std::move(txn), std::move(done)});
       if (!std::exchange(is_scheduled_, true)) writer_.post([this] { run_group(); });
       return;
     }
   }
-  done(fail(Code::unavailable, "the store is closing").rejected());
+  done(is_closing());
 }
 
 Store::Committed Store::commit(Txn txn) {
@@ -311,15 +228,18 @@ Store::Committed Store::commit(Txn txn) {
 
 // What queued while the last group ran is the next group; no lingering.
 void Store::run_group() {
-  std::vector<Pending> group;
+  std::vector<Member> group;
   {
     const std::lock_guard lock(queue_mutex_);
-    const auto count = static_cast<std::ptrdiff_t>(std::min(queue_.size(), settings_.group_limit));
-    group.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.begin() + count));
-    queue_.erase(queue_.begin(), queue_.begin() + count);
+    const std::size_t count = std::min(queue_.size(), settings_.group_limit);
+    group.reserve(count);
+    while (group.size() < count) {
+      group.push_back({std::move(queue_.front()), std::nullopt});
+      queue_.pop_front();
+    }
   }
   run(group);
-  for (Pending& pending : group) pending.done(*std::move(pending.end));
+  for (Member& member : group) member.done(*std::move(member.end));
   engine_->maintain();
   const std::lock_guard lock(queue_mutex_);
   is_scheduled_ = !queue_.empty() && !is_closed_;
@@ -327,19 +247,19 @@ void Store::run_group() {
 }
 
 // Every member has an end when this returns.
-void Store::run(std::vector<Pending>& group) {
+void Store::run(std::vector<Member>& group) {
   if (is_failed()) recover(fail(Code::unavailable, "the store failed earlier"));
   if (is_failed()) return fail_members(group, fail(Code::unavailable, "{}", status().message).rejected());
   group_changes_.clear();
   if (auto begun = engine_->begin(); !begun) return abandon_group(group, begun.error());
 
   bool is_anything_written = false;
-  for (Pending& pending : group) {
-    pending.end = apply(std::move(pending.txn));
-    if (pending.end->has_value()) {
+  for (Member& member : group) {
+    member.end = apply(std::move(member.txn));
+    if (member.end->has_value()) {
       is_anything_written = true;
-    } else if (!is_about_transaction(pending.end->error())) {
-      return abandon_group(group, Error(pending.end->error()));
+    } else if (!is_about_transaction(member.end->error())) {
+      return abandon_group(group, Error(member.end->error()));
     }
   }
   if (!is_anything_written) return engine_->rollback();
@@ -350,7 +270,7 @@ void Store::run(std::vector<Pending>& group) {
   if (!committed && committed.error().outcome == Outcome::rejected)
     return abandon_group(group, committed.error());
   if (!committed) {
-    for (Pending& pending : group) pending.end = end_after_failed_commit(*pending.end, committed.error());
+    for (Member& member : group) member.end = end_after_failed_commit(*member.end, committed.error());
     return recover(committed.error());
   }
   if (auto hit = after_commit.hit(); !hit) kLog.warn("fail point", {{"message", hit.error().message}});
@@ -358,12 +278,17 @@ void Store::run(std::vector<Pending>& group) {
 }
 
 Store::Committed Store::apply(Txn txn) {
-  model::Snapshot next = working_;
+  Undo undo(working_);
+  Committed end = write(std::move(txn), undo);
+  if (!end) undo.take_back(working_);
+  return end;
+}
+
+Store::Committed Store::write(Txn txn, Undo& undo) {
   const PrepareContext context{Revision{last_given_.value + 1}, writer_.clock().utc_ms(), keys_, random_};
-  SLIPWAY_TRY(Prepared prepared, prepare(std::move(txn), next, context));
+  SLIPWAY_TRY(Prepared prepared, prepare(std::move(txn), working_, undo, context));
   last_given_ = context.revision;
   SLIPWAY_TRY(engine_->apply(prepared.rows));
-  working_ = std::move(next);
   std::move(prepared.changes.begin(), prepared.changes.end(), std::back_inserter(group_changes_));
   return context.revision;
 }
@@ -397,15 +322,16 @@ Status Store::write_group_end() {
         engine_->erase_below(kTableNumber<Change>, static_cast<std::int64_t>(bound.value), kTrimBatch));
     // A full batch: there is more, and the next group takes it.
     next_trim_ms_ = erased == kTrimBatch ? now_ms : now_ms + kTrimEveryMs;
-    if (erased > 0) rows.push_back(meta_row("trimmed_up_to", std::to_string(bound.value - 1)));
-    const std::lock_guard lock(published_mutex_);
-    if (erased > 0) trimmed_up_to_ = Revision{bound.value - 1};
+    if (erased > 0) {
+      rows.push_back(meta_row("trimmed_up_to", std::to_string(bound.value - 1)));
+      feed_.trim(Revision{bound.value - 1});
+    }
   }
   return engine_->apply(rows);
 }
 
 // Nothing of the group is kept: back to what was published.
-void Store::abandon_group(std::vector<Pending>& group, const Error& error) {
+void Store::abandon_group(std::vector<Member>& group, const Error& error) {
   engine_->rollback();
   working_ = snapshot();
   set_health(Health::read_only, error.message);
@@ -415,8 +341,8 @@ void Store::abandon_group(std::vector<Pending>& group, const Error& error) {
   fail_members(group, to_members);
 }
 
-void Store::fail_members(std::vector<Pending>& group, const Error& error) {
-  for (Pending& pending : group) pending.end = error;
+void Store::fail_members(std::vector<Member>& group, const Error& error) {
+  for (Member& member : group) member.end = error;
 }
 
 // Nobody knows what a failed commit left: look again, and show what is there.
@@ -433,8 +359,8 @@ void Store::recover(const Error& why) {
   publish();
 }
 
+// The snapshot first: who is woken, or reads changes, finds it.
 void Store::publish() {
-  std::vector<std::shared_ptr<Follower>> to_wake;
   bool was_unhealthy = false;
   {
     const std::lock_guard lock(published_mutex_);
@@ -442,18 +368,9 @@ void Store::publish() {
     was_unhealthy = health_ != Health::ok;
     health_ = Health::ok;
     health_message_.clear();
-    for (Change& change : group_changes_) recent_.push_back(std::move(change));
-    while (recent_.size() > settings_.recent_changes) {
-      recent_after_ = recent_.front().revision;
-      while (!recent_.empty() && recent_.front().revision == recent_after_) recent_.pop_front();
-    }
-    for (const auto& weak : followers_) {
-      if (auto follower = weak.lock()) to_wake.push_back(std::move(follower));
-    }
   }
-  group_changes_.clear();
   if (was_unhealthy) kLog.info("the store takes writes again", {});
-  for (const auto& follower : to_wake) follower->post(follower, working_.revision);
+  feed_.publish(working_.revision, std::exchange(group_changes_, {}));
 }
 
 bool Store::is_failed() const {

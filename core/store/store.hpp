@@ -11,6 +11,7 @@
 #include "model/change.hpp"
 #include "model/snapshot.hpp"
 #include "store/engine.hpp"
+#include "store/feed.hpp"
 #include "store/keys.hpp"
 #include "store/txn.hpp"
 
@@ -45,13 +46,6 @@ struct StoreStatus {
   model::Revision revision;
   std::size_t queued = 0;  // transactions that wait
   std::uint64_t bytes = 0;
-};
-
-// What happened after a revision.
-struct Changes {
-  std::vector<model::Change> changes;
-  model::Revision up_to;  // go on from here; whole transactions only
-  bool resync = false;    // what was asked for is trimmed: take a snapshot and go on from its revision
 };
 
 class Store {
@@ -89,7 +83,7 @@ class Store {
   // call may stand for many groups, and what happened is read with changes(). So a slow follower holds up
   // nobody and costs no memory. `where` runs one task at a time (a strand), and the subscription is destroyed
   // there.
-  class Subscription;
+  using Subscription = store::Subscription;
   [[nodiscard]] std::unique_ptr<Subscription> subscribe(Executor& where,
                                                         std::function<void(model::Revision)> wake);
 
@@ -107,9 +101,10 @@ class Store {
   struct Pending {
     Txn txn;
     OnCommitted done;
+  };
+  struct Member : Pending {
     std::optional<Committed> end;  // known while its group still runs
   };
-  struct Follower;
 
   Store(std::unique_ptr<Engine> engine, Keys keys, StoreSettings settings, Executor& writer, Random& random);
 
@@ -119,16 +114,17 @@ class Store {
   Status load_row(Values values);
   Status start_epoch();
   void run_group();
-  void run(std::vector<Pending>& group);
+  void run(std::vector<Member>& group);
   Committed apply(Txn txn);
+  Committed write(Txn txn, Undo& undo);
   Status write_group_end();
   Result<model::Revision> trim_bound(std::int64_t now_ms) const;
-  void abandon_group(std::vector<Pending>& group, const Error& error);
+  void abandon_group(std::vector<Member>& group, const Error& error);
   void publish();
   void recover(const Error& why);
   [[nodiscard]] bool is_failed() const;
   void set_health(Health health, std::string message);
-  static void fail_members(std::vector<Pending>& group, const Error& error);
+  static void fail_members(std::vector<Member>& group, const Error& error);
 
   // Writer only.
   std::unique_ptr<Engine> engine_;  // read() from any thread
@@ -147,25 +143,12 @@ class Store {
 
   mutable std::mutex published_mutex_;  // guards the following
   model::Snapshot published_;
-  std::deque<model::Change> recent_;
-  model::Revision recent_after_;   // recent_ has everything after this one
-  model::Revision trimmed_up_to_;  // changes up to here are gone
   Health health_ = Health::ok;
   std::string health_message_;
-  std::vector<std::weak_ptr<Follower>> followers_;
+
+  Feed feed_;
 
   Strand writer_;  // last: closes before the rest goes
-};
-
-class Store::Subscription {
- public:
-  explicit Subscription(std::shared_ptr<Follower> follower) : follower_(std::move(follower)) {}
-  Subscription(const Subscription&) = delete;
-  Subscription& operator=(const Subscription&) = delete;
-  ~Subscription();
-
- private:
-  std::shared_ptr<Follower> follower_;
 };
 
 }  // namespace slipway::store

@@ -36,10 +36,11 @@ concept Id = std::is_class_v<T> && !is_optional<T> && requires(T id) {
 }
 &&(sizeof(T) == sizeof(T{}.value));
 
+// What a Value is made of, as its own type: a Value would have to ask at run time what it moves.
 template <class T>
-Value to_value(const T& x) {
+decltype(auto) to_value(const T& x) {
   if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, Blob>) {
-    return x;
+    return (x);
   } else if constexpr (std::is_same_v<T, Nonce>) {
     return Blob{std::string(x.bytes.begin(), x.bytes.end())};
   } else if constexpr (std::is_enum_v<T>) {
@@ -47,14 +48,13 @@ Value to_value(const T& x) {
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<std::int64_t>(x);
   } else if constexpr (is_optional<T>) {
-    return x ? to_value(*x) : Value();
+    return x ? Value(to_value(*x)) : Value();
   } else if constexpr (Id<T>) {
     return to_value(x.value);
   } else {
     // Most rows have most of these at their default, and encoding them is most of a row's cost.
     static const T kDefault{};
-    if (x == kDefault) return std::string();
-    return encode(x, EncodeOptions{.omit_defaults = true});
+    return x == kDefault ? std::string() : encode(x, EncodeOptions{.omit_defaults = true});
   }
 }
 
@@ -163,7 +163,7 @@ template <class Row>
 Values to_values(const Row& row) {
   Values values;
   values.reserve(boost::mp11::mp_size<MembersOf<Row>>::value + 1);  // and a checksum
-  mp_for_each<MembersOf<Row>>([&](auto member) { values.push_back(to_value(row.*member.pointer)); });
+  mp_for_each<MembersOf<Row>>([&](auto member) { values.emplace_back(to_value(row.*member.pointer)); });
   return values;
 }
 
@@ -186,7 +186,7 @@ Result<Row> from_values(Values values) {
 template <class Row>
 Values key_values(const KeyOf<Row>& key) {
   Values values;
-  for_each_part(key, [&](const auto& part) { values.push_back(to_value(part)); });
+  for_each_part(key, [&](const auto& part) { values.emplace_back(to_value(part)); });
   return values;
 }
 

@@ -21,8 +21,10 @@ namespace slipway::store {
 
 struct Prepared;
 struct PrepareContext;
+class Undo;
 class Txn;
-[[nodiscard]] Result<Prepared> prepare(Txn txn, model::Snapshot& next, const PrepareContext& context);
+[[nodiscard]] Result<Prepared> prepare(Txn txn, model::Snapshot& state, Undo& undo,
+                                       const PrepareContext& context);
 
 class Txn {
  public:
@@ -82,7 +84,7 @@ class Txn {
   }
 
  private:
-  friend Result<Prepared> prepare(Txn txn, model::Snapshot& next, const PrepareContext& context);
+  friend Result<Prepared> prepare(Txn txn, model::Snapshot& state, Undo& undo, const PrepareContext& context);
 
   template <class Row>
   struct AbsentKey {
