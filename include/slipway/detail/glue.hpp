@@ -64,11 +64,12 @@ struct Method {
         "a method of SLIPWAY_PLUGIN must be Result<Reply> f(Call&, const Request&), or asynchronous: void "
         "f(Call, Request, Completion<Reply>); its number in the list stands in Method<Class, NUMBER, ...>");
     if constexpr (has_signature) {
-      constexpr bool is_known = boost::mp11::mp_contains<PluginRequests, typename S::Request>::value;
+      constexpr bool is_known = ::slipway::Request<typename S::Request>;
       static_assert(
           is_known,
-          "a method of SLIPWAY_PLUGIN must take one of the requests of slipway/messages/*.hpp; its number "
-          "in the list stands in Method<Class, NUMBER, ...>");
+          "a method of SLIPWAY_PLUGIN must take one of the requests of slipway/messages/*.hpp, or a struct "
+          "that names its `method` and its `Reply` as they do; its number in the list stands in "
+          "Method<Class, NUMBER, ...>");
       if constexpr (is_known) {
         static_assert(
             std::is_same_v<typename S::Reply, typename S::Request::Reply>,
