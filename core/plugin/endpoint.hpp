@@ -5,57 +5,21 @@
 // Thread rule: values and immutable policies; thread-safe.
 #pragma once
 
+#include "plugin/ip_address.hpp"
+
 #include <slipway/result.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-struct sockaddr;
 
 namespace slipway::plugin {
 
 // The environment's settings that a refusal names.
 inline constexpr std::string_view kEndpointHttpSetting = "endpoint-http";
 inline constexpr std::string_view kEndpointNetworksSetting = "endpoint-networks";
-
-// IPv4 is kept as IPv4-mapped IPv6 (::ffff:a.b.c.d), so that both spellings are one address.
-struct IpAddress {
-  std::array<std::uint8_t, 16> bytes{};
-
-  [[nodiscard]] bool is_v4() const;
-  // The IPv4 address that a packet to this one ends at: its own, or that within NAT64 (RFC 6052), 6to4
-  // (RFC 3056) or the old IPv4-compatible form.
-  [[nodiscard]] std::optional<IpAddress> embedded_v4() const;
-  [[nodiscard]] std::string text() const;
-  auto operator<=>(const IpAddress&) const = default;
-
-  [[nodiscard]] static std::optional<IpAddress> parse(std::string_view text);  // no brackets, no zone
-  [[nodiscard]] static std::optional<IpAddress> of(const sockaddr& address);   // neither family: nothing
-};
-
-// What the registries (RFC 6890) say of an address. `other` are ranges that are not for the public net
-// (carrier NAT, documentation, benchmarks, future use); `never` cannot be a server's: unspecified, multicast,
-// broadcast.
-enum class AddressKind { global, loopback, link_local, private_use, other, never };
-BOOST_DESCRIBE_ENUM(AddressKind, global, loopback, link_local, private_use, other, never)
-[[nodiscard]] AddressKind kind_of(const IpAddress& address);
-
-// "10.0.0.0/8", "fd00::/8", "192.0.2.7".
-class Network {
- public:
-  // invalid: not that, or bits set behind the prefix.
-  [[nodiscard]] static Result<Network> parse(std::string_view cidr);
-  [[nodiscard]] bool contains(const IpAddress& address) const;
-
- private:
-  IpAddress first_;
-  unsigned bits_ = 128;
-};
 
 // A URL as libcurl itself reads it (one parser for the rule and for the request: nothing to play off against
 // each other): http or https, no user, no fragment, host in lower case.
@@ -74,6 +38,12 @@ struct Url {
 // invalid: names `field` and what is wrong with it.
 [[nodiscard]] Result<Url> parse_url(std::string_view field, std::string_view text);
 
+// A base URL out of an instance's settings, with the setting's name for messages.
+struct EndpointSetting {
+  std::string setting;
+  std::string url;
+};
+
 // The rule of one environment. Global addresses always. Loopback, link-local, private and other ranges only
 // when listed in networks, with one exception: what the settings name (the endpoints: base URLs, the auth URL
 // among them) may be at a private address, and then the private range (10/8, 172.16/12, 192.168/16, fc00::/7)
@@ -81,8 +51,9 @@ struct Url {
 // URL. Thread-safe.
 class EndpointPolicy {
  public:
-  // invalid: an endpoint or a network that cannot be read, by its field.
-  [[nodiscard]] static Result<EndpointPolicy> make(const std::vector<std::string>& endpoints,
+  // invalid: an endpoint or a network that cannot be read, denied: an endpoint that is against the rule; both
+  // name the setting.
+  [[nodiscard]] static Result<EndpointPolicy> make(const std::vector<EndpointSetting>& endpoints,
                                                    bool is_http_allowed,
                                                    const std::vector<std::string>& networks);
   EndpointPolicy(EndpointPolicy&& other) noexcept;
@@ -94,12 +65,15 @@ class EndpointPolicy {
   // True if one of the endpoints has the same scheme, host and port, and a path that the URL's path begins
   // with, at the end of a segment.
   [[nodiscard]] bool may_bear_secrets(const Url& url) const;
+  // "endpoint=https://api.example/v2, auth_url=…", for messages.
+  [[nodiscard]] std::string shown_endpoints() const;
 
   [[nodiscard]] bool is_http_allowed() const { return is_http_allowed_; }
   [[nodiscard]] const std::vector<Url>& endpoints() const { return endpoints_; }
 
  private:
   EndpointPolicy() = default;
+  std::vector<std::string> settings_;  // by endpoint
   std::vector<Url> endpoints_;
   std::vector<Network> networks_;
   bool is_http_allowed_ = false;

@@ -8,9 +8,9 @@
 #include "plugin/services.hpp"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ struct HttpScopeSettings {
   // Base URLs among the instance's settings (auth URL, API endpoint). Secrets by reference go towards these
   // and nowhere else, so a URL out of a cloud's catalogue never gets one; a token that the plugin itself got
   // from the cloud is the plugin's to send.
-  std::vector<std::string> endpoints;
+  std::vector<EndpointSetting> endpoints;
   bool is_http_allowed = false;       // endpoint-http: allow
   std::vector<std::string> networks;  // endpoint-networks
   std::string ca_file;                // PEM; empty: the system's
@@ -65,7 +65,7 @@ class HttpScope {
   SecretSource* secrets_;
   mutable std::mutex create_mutex_;  // guards the two below
   mutable std::string create_host_;
-  mutable std::map<std::uint64_t, unsigned> paid_calls_;  // tokens by the host's call that may spend them
+  mutable std::set<std::uint64_t> paid_calls_;  // by id: the calls whose token is not spent
 };
 
 // A token of the budget, taken before an attempt is committed. for_call() names the call into the plugin that
