@@ -22,12 +22,12 @@ namespace slipway::plugin {
 constexpr int kChannelFd = 3;  // where a child finds its channel
 
 struct ChildSpec {
-  std::string program;                 // absolute path of slipway-plugin-host
-  std::vector<std::string> arguments;  // without the program's name; visible to everybody: no secrets
+  std::string program;                      // absolute path of slipway-plugin-host
+  std::vector<std::string> arguments = {};  // without the program's name; visible to everybody: no secrets
   Profile profile = Profile::pure;
   SandboxMode mode = SandboxMode::require;
-  int channel_fd = -1;           // becomes kChannelFd; borrowed
-  std::optional<int> stderr_fd;  // becomes descriptor 2; borrowed; none: this process's stderr
+  int channel_fd = -1;                // becomes kChannelFd; borrowed
+  std::optional<int> stderr_fd = {};  // becomes descriptor 2; borrowed; none: this process's stderr
 };
 
 // How a process ended.
@@ -89,6 +89,7 @@ class Spawner {
  private:
   struct Job;
   void run() noexcept;
+  static Result<Child> make_child(const ChildSpec& spec);  // on thread_
 
   std::mutex jobs_mutex_;  // guards jobs_ and is_ending_
   std::condition_variable jobs_changed_;
