@@ -149,9 +149,10 @@ class Completion {
   ~Completion() { drop(); }
 
   void operator()(Result<Reply> result) {
+    const bool is_good = result.has_value();
     if (call_ == nullptr) return;  // moved from: another object has the duty
     is_complete_ = true;
-    if (!result) return call_->complete(result.error());
+    if (!is_good) return call_->complete(result.error());
     call_->complete(SLIPWAY_OK, encode(*result, {.omit_defaults = true}));
   }
 

@@ -79,19 +79,20 @@ struct HttpReply {
   }
 };
 
-// One request, built step by step: http.post("servers").header("X", "1").json(...).once().send(call).
+// One request, built step by step: http.post("servers").header("X", "1").json(...).once().send(call). Steps
+// give a value, not a reference, so that `request = std::move(request).query("a", b)` is no self-move.
 class HttpRequest {
  public:
   explicit HttpRequest(HttpCallRequest message) : message_(std::move(message)) {}
 
-  HttpRequest&& header(std::string name, std::string value) && {
+  HttpRequest header(std::string name, std::string value) && {
     message_.headers.push_back({std::move(name), std::move(value)});
     return std::move(*this);
   }
 
   // Encoded and appended. Text, numbers, booleans, enumerators; an empty text or optional is left out.
   template <class T>
-  HttpRequest&& query(std::string_view name, const T& value) && {
+  HttpRequest query(std::string_view name, const T& value) && {
     if constexpr (detail::is_optional<T>) {
       return value ? std::move(*this).query(name, *value) : std::move(*this);
     } else {
@@ -107,16 +108,16 @@ class HttpRequest {
   }
 
   // {{"name", r.name}, {"plan", r.type}}, any JSON value, or a described struct by to_json().
-  HttpRequest&& json(const boost::json::value& value) && {
+  HttpRequest json(const boost::json::value& value) && {
     return std::move(*this).body(boost::json::serialize(value), "application/json");
   }
   // UTF-8; "${secret:NAME}" in it stands for a secret.
-  HttpRequest&& body(std::string text, std::string content_type) && {
+  HttpRequest body(std::string text, std::string content_type) && {
     message_.body = std::move(text);
     return std::move(*this).header("Content-Type", std::move(content_type));
   }
   // Any bytes, as they are.
-  HttpRequest&& bytes(std::string bytes, std::string content_type) && {
+  HttpRequest bytes(std::string bytes, std::string content_type) && {
     message_.body_base64 = Bytes{std::move(bytes)};
     return std::move(*this).header("Content-Type", std::move(content_type));
   }
@@ -124,16 +125,16 @@ class HttpRequest {
   // Reaches the server at most once: the host never sends it a second time, a lost answer is
   // outcome=unknown. For the one request of a method that makes something. It goes out no later than the
   // method's not_after_ns allows.
-  HttpRequest&& once() && {
+  HttpRequest once() && {
     message_.once = true;
     return std::move(*this);
   }
   // On the host's clock; not sent later than this.
-  HttpRequest&& not_after_ns(std::int64_t time) && {
+  HttpRequest not_after_ns(std::int64_t time) && {
     message_.not_after_ns = time;
     return std::move(*this);
   }
-  HttpRequest&& timeout(std::chrono::milliseconds time) && {
+  HttpRequest timeout(std::chrono::milliseconds time) && {
     message_.timeout_ms = time.count();
     return std::move(*this);
   }

@@ -130,10 +130,11 @@ class CallState {
 
   // Runs at once if the call is cancelled already, never once it is completed.
   void on_cancel(MoveOnlyFunction<void()> callback) {
+    const bool is_given_up = is_cancelled();  // asks the host: its cancel may have come before the call
     {
       const std::lock_guard lock(mutex_);
       if (is_over_) return;
-      if (!is_cancelled_) return on_cancel_.push_back(std::move(callback));
+      if (!is_given_up && !is_cancelled_) return on_cancel_.push_back(std::move(callback));
     }
     run_cancel(callback);
   }

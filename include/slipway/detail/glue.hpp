@@ -52,33 +52,38 @@ struct Signature<R (P::*)(Args...) const noexcept> : SignatureOf<R, Args...> {};
 template <class F>
 using RequestOf = typename Signature<F>::Request;
 
+template <class R>
+struct ReplyOfRequest {
+  using Reply = void;
+};
+template <Request R>
+struct ReplyOfRequest<R> {
+  using Reply = typename R::Reply;
+};
+template <class R>
+using ReplyOf = typename ReplyOfRequest<R>::Reply;
+
 // Method `number` of SLIPWAY_PLUGIN; the compiler names number and function above its complaint.
 template <class P, std::size_t number, auto F>
 struct Method {
   using S = Signature<decltype(F)>;
   static constexpr bool has_signature = !std::is_void_v<typename S::Request>;
+  // Not only those of messages.hpp: a plugin may have methods of its own, for its tests and tools.
+  static constexpr bool has_request = has_signature && ::slipway::Request<typename S::Request>;
+  static constexpr bool has_reply = std::is_same_v<typename S::Reply, ReplyOf<typename S::Request>>;
+  static constexpr bool is_good = has_signature && has_request && has_reply;
 
-  static constexpr bool check() {
-    static_assert(
-        has_signature,
-        "a method of SLIPWAY_PLUGIN must be Result<Reply> f(Call&, const Request&), or asynchronous: void "
-        "f(Call, Request, Completion<Reply>); its number in the list stands in Method<Class, NUMBER, ...>");
-    if constexpr (has_signature) {
-      constexpr bool is_known = ::slipway::Request<typename S::Request>;
-      static_assert(
-          is_known,
-          "a method of SLIPWAY_PLUGIN must take one of the requests of slipway/messages/*.hpp, or a struct "
-          "that names its `method` and its `Reply` as they do; its number in the list stands in "
-          "Method<Class, NUMBER, ...>");
-      if constexpr (is_known) {
-        static_assert(
-            std::is_same_v<typename S::Reply, typename S::Request::Reply>,
-            "a method of SLIPWAY_PLUGIN must answer its request's own Reply, as Result<StartReply> for a "
-            "StartRequest; its number in the list stands in Method<Class, NUMBER, ...>");
-      }
-    }
-    return has_signature;
-  }
+  static_assert(
+      has_signature,
+      "a method of SLIPWAY_PLUGIN must be Result<Reply> f(Call&, const Request&), or asynchronous: void "
+      "f(Call, Request, Completion<Reply>); its number in the list stands in Method<Class, NUMBER, ...>");
+  static_assert(
+      has_request || !has_signature,
+      "a method of SLIPWAY_PLUGIN must take one of the requests of slipway/messages, or a struct that names its "
+      "`method` and its `Reply` as they do; its number in the list stands in Method<Class, NUMBER, ...>");
+  static_assert(has_reply || !has_request,
+                "a method of SLIPWAY_PLUGIN must answer its request's own Reply, as Result<StartReply> for a "
+                "StartRequest; its number in the list stands in Method<Class, NUMBER, ...>");
 
   static void run(P& plugin, const std::shared_ptr<CallState>& state, std::string_view body) noexcept {
     using Request = typename S::Request;
@@ -160,9 +165,9 @@ constexpr bool check_provider_is_whole() {
 // Of checked methods, sorted by name.
 template <class P, auto... Fs, std::size_t... numbers>
 constexpr auto make_methods(std::index_sequence<numbers...>) {
-  constexpr bool are_good = (Method<P, numbers + 1, Fs>::check() && ...);
+  constexpr bool are_good = (Method<P, numbers + 1, Fs>::is_good && ...);
   std::array<MethodEntry<P>, sizeof...(Fs)> methods;
-  if constexpr (are_good && (Request<RequestOf<decltype(Fs)>> && ...)) {
+  if constexpr (are_good) {
     static_assert(boost::mp11::mp_is_set<boost::mp11::mp_list<RequestOf<decltype(Fs)>...>>::value,
                   "two methods of SLIPWAY_PLUGIN take the same request");
     check_provider_is_whole<RequestOf<decltype(Fs)>...>();
@@ -198,17 +203,19 @@ inline Status check_manifest(const Manifest& manifest) {
 
 template <class P, auto... Fs>
 class Glue {
-  static_assert(check_class<P>());
+  static constexpr bool kIsPlugin = check_class<P>();  // complains by itself; the rest then stays away
   static constexpr auto kMethods = make_methods<P, Fs...>(std::make_index_sequence<sizeof...(Fs)>());
 
  public:
   static const slipway_plugin* entry(std::uint32_t host_min_major, std::uint32_t host_max_major,
                                      std::uint32_t* want) noexcept {
-    static constexpr slipway_plugin kTable{
-        sizeof(slipway_plugin), SLIPWAY_ABI_VERSION, &describe, &create, &call, &cancel, &destroy};
     *want = SLIPWAY_ABI_MAJOR;
-    const bool is_spoken = host_min_major <= SLIPWAY_ABI_MAJOR && SLIPWAY_ABI_MAJOR <= host_max_major;
-    return is_spoken ? &kTable : nullptr;
+    if constexpr (kIsPlugin) {
+      static constexpr slipway_plugin kTable{
+          sizeof(slipway_plugin), SLIPWAY_ABI_VERSION, &describe, &create, &call, &cancel, &destroy};
+      if (host_min_major <= SLIPWAY_ABI_MAJOR && SLIPWAY_ABI_MAJOR <= host_max_major) return &kTable;
+    }
+    return nullptr;
   }
 
  private:
