@@ -24,10 +24,11 @@ enum class Entity {
   attachment,
   space,
   subnet,
+  plugin_note,
   secret
 };
 BOOST_DESCRIBE_ENUM(Entity, environment, credential, machine, attempt, pool, volume, attachment, space,
-                    subnet, secret)
+                    subnet, plugin_note, secret)
 
 enum class ChangeOp { added, changed, removed };
 BOOST_DESCRIBE_ENUM(ChangeOp, added, changed, removed)

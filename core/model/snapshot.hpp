@@ -10,6 +10,7 @@
 #include "model/environment.hpp"
 #include "model/machine.hpp"
 #include "model/network.hpp"
+#include "model/plugin_note.hpp"
 #include "model/storage.hpp"
 
 #include <boost/mp11/algorithm.hpp>
@@ -23,8 +24,8 @@
 namespace slipway::model {
 
 // The kinds of rows that a snapshot holds. Parents stand before what refers to them.
-using Rows =
-    boost::mp11::mp_list<Credential, Environment, Machine, Attempt, Pool, Volume, Attachment, Space, Subnet>;
+using Rows = boost::mp11::mp_list<Credential, Environment, Machine, Attempt, Pool, Volume, Attachment, Space,
+                                  Subnet, PluginNote>;
 
 // Which daemon wrote this state and how often it was started and rolled back (EXACTLY_ONCE).
 struct Controller {

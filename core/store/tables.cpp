@@ -236,6 +236,7 @@ SLIPWAY_INSTANTIATE_ROW(model::Volume)
 SLIPWAY_INSTANTIATE_ROW(model::Attachment)
 SLIPWAY_INSTANTIATE_ROW(model::Space)
 SLIPWAY_INSTANTIATE_ROW(model::Subnet)
+SLIPWAY_INSTANTIATE_ROW(model::PluginNote)
 #undef SLIPWAY_INSTANTIATE_ROW
 
 }  // namespace slipway::store

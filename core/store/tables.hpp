@@ -133,6 +133,13 @@ struct TableOf<model::Subnet> : TableTraits {
   static constexpr auto entity = model::Entity::subnet;
   static constexpr std::array references{Reference{"environment", {"environment"}}};
 };
+template <>
+struct TableOf<model::PluginNote> : TableTraits {
+  static constexpr std::string_view name = "plugin_note";
+  static constexpr std::size_t key_columns = 3;
+  static constexpr auto entity = model::Entity::plugin_note;
+  static constexpr std::array references{Reference{"environment", {"environment"}}};
+};
 
 // Everything that is kept. Parents first.
 using AllRows = boost::mp11::mp_append<boost::mp11::mp_list<MetaRow>, model::Rows,

@@ -206,6 +206,16 @@ CREATE TABLE subnet (
   PRIMARY KEY (environment, cidr)
 ) STRICT, WITHOUT ROWID;
 
+-- What plugins remember; rows of up to 64 KiB, so with row ids.
+CREATE TABLE plugin_note (
+  environment INTEGER NOT NULL REFERENCES environment (id) ON DELETE RESTRICT ON UPDATE RESTRICT,
+  plugin      TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  value       TEXT NOT NULL,
+  revision    INTEGER NOT NULL CHECK (revision >= 0),
+  PRIMARY KEY (environment, plugin, name)
+) STRICT;
+
 CREATE TABLE secret (
   id       TEXT NOT NULL PRIMARY KEY CHECK (id <> ''),
   sealed   BLOB NOT NULL,

@@ -5,7 +5,6 @@
 
 #include <slipway/provider.hpp>
 
-#include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
@@ -68,7 +67,7 @@ class Probe {
     if (request.how == "throw") throw std::logic_error("a bug of the plugin");
     if (request.how == "abort") std::abort();
     if (request.how == "exit") std::_Exit(3);
-    if (request.how == "segv") std::raise(SIGSEGV);
+    if (request.how == "trap") __builtin_trap();
     return fail(Code::invalid, "how: unknown value {}", request.how);
   }
 

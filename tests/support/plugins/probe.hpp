@@ -41,7 +41,7 @@ struct FetchLaterRequest {
 BOOST_DESCRIBE_STRUCT(FetchLaterRequest, (), (path))
 
 struct DieRequest {
-  std::string how;  // throw, abort, exit, segv
+  std::string how;  // throw, abort, exit, trap
   static constexpr std::string_view method = "test.die/1";
   using Reply = Text;
 };

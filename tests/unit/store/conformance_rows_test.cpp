@@ -132,6 +132,16 @@ SLIPWAY_STORE_CASE("a subnet keeps every member") {
   });
 }
 
+SLIPWAY_STORE_CASE("a plugin's note keeps every member") {
+  StoreOn<TestType> on;
+  add_environment(on.fixture);
+  check_random_rows<PluginNote>(on.fixture, [](PluginNote& row, std::size_t i) {
+    row.environment = {1};
+    row.plugin = "nimbus";
+    row.name = text_of(i);
+  });
+}
+
 SLIPWAY_STORE_CASE("a row that was never filled keeps its defaults") {
   StoreOn<TestType> on;
   add_environment(on.fixture);
