@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -265,7 +266,8 @@ Error HttpTransfer::failure(CURLcode code) const {
       text::escaped(curl_words_[0] != '\0' ? curl_words_.data() : curl_easy_strerror(code));
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
-      if (deadline_.has_passed(clock_))
+      // libcurl counts whole milliseconds.
+      if (deadline_.left(clock_) <= std::chrono::milliseconds(1))
         return fail(Code::deadline, "{}: the call's time is over: {}", what, words);
       return fail(Code::unavailable, "{}: {}", what, words);
     case CURLE_PEER_FAILED_VERIFICATION:
