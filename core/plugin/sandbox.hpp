@@ -26,9 +26,9 @@ struct SandboxLimits {
 struct SandboxSpec {
   Profile profile = Profile::pure;
   SandboxMode mode = SandboxMode::require;
-  std::vector<std::string>
-      readable_paths;  // absolute: the plugin's directory; what the loader needs is added
-  SandboxLimits limits;
+  // Absolute: the plugin's directory; what the loader needs is added.
+  std::vector<std::string> readable_paths = {};
+  SandboxLimits limits = {};
 };
 
 // For people: "user namespace", "landlock 7", "seccomp"; of what is missing, with the reason.
