@@ -184,7 +184,7 @@ template <class Reply, class Work>
       auto result = work(id);
       if (!result) {
         one.error = std::move(result).error();
-      } else if constexpr (requires { one.item = *std::move(result); }) {
+      } else if constexpr (requires { one.item; }) {
         one.item = *std::move(result);
       }
     }

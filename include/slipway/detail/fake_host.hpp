@@ -252,7 +252,7 @@ class FakeHost {
       requests_.push_back(r);
       if (auto end = end_of(request.parent)) return std::move(*end).within("not sent");
       if (r.not_after_ns != 0 && now_ns_ > r.not_after_ns) {
-        return fail(Code::deadline, "not sent: not_after_ns has passed").rejected();
+        return fail(Code::unavailable, "not sent, as its time (not_after_ns) has passed").rejected();
       }
       Expectation* expected = find(r);
       if (expected == nullptr) return unexpected(r);

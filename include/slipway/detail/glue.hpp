@@ -69,7 +69,8 @@ struct Method {
   using S = Signature<decltype(F)>;
   static constexpr bool has_signature = !std::is_void_v<typename S::Request>;
   // Not only those of messages.hpp: a plugin may have methods of its own, for its tests and tools.
-  static constexpr bool has_request = has_signature && ::slipway::Request<typename S::Request>;
+  static constexpr bool has_request = has_signature && ::slipway::Request<typename S::Request> &&
+                                      !boost::mp11::mp_contains<HostRequests, typename S::Request>::value;
   static constexpr bool has_reply = std::is_same_v<typename S::Reply, ReplyOf<typename S::Request>>;
   static constexpr bool is_good = has_signature && has_request && has_reply;
 
@@ -79,8 +80,9 @@ struct Method {
       "f(Call, Request, Completion<Reply>); its number in the list stands in Method<Class, NUMBER, ...>");
   static_assert(
       has_request || !has_signature,
-      "a method of SLIPWAY_PLUGIN must take one of the requests of slipway/messages, or a struct that names its "
-      "`method` and its `Reply` as they do; its number in the list stands in Method<Class, NUMBER, ...>");
+      "a method of SLIPWAY_PLUGIN must take one of the requests of slipway/messages, or a struct that "
+      "names its `method` and its `Reply` as they do; its number in the list stands in Method<Class, NUMBER, "
+      "...>");
   static_assert(has_reply || !has_request,
                 "a method of SLIPWAY_PLUGIN must answer its request's own Reply, as Result<StartReply> for a "
                 "StartRequest; its number in the list stands in Method<Class, NUMBER, ...>");
@@ -222,6 +224,13 @@ class Glue {
   struct Instance {
     Instance(const slipway_host& table, CreateMessage message)
         : link(table), host(link, std::move(message)) {}
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+    // Also of one that could not be made: its constructor may have asked for services already.
+    ~Instance() {
+      link.close();
+      plugin.reset();
+    }
 
     HostLink link;
     OpenCalls open;
@@ -298,11 +307,7 @@ class Glue {
     if (const auto call = instance.open.find(call_id)) call->cancel();
   }
 
-  static void destroy(void* self) noexcept {
-    const std::unique_ptr<Instance> instance(static_cast<Instance*>(self));
-    instance->link.close();
-    instance->plugin.reset();
-  }
+  static void destroy(void* self) noexcept { delete static_cast<Instance*>(self); }
 
   static slipway_status refuse(const Error& error, slipway_done done, void* token) noexcept {
     const auto status = static_cast<slipway_status>(error.code);

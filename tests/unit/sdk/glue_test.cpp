@@ -321,6 +321,32 @@ TEST_CASE("an instance that cannot be made says why, once", "[sdk]") {
         "settings: expected an object, got an integer");
 }
 
+TEST_CASE("an instance whose constructor fails leaves no request behind", "[sdk]") {
+  struct Impatient {
+    struct Config {};
+    static PluginInfo info() { return {}; }
+    static Schema<Config> schema() { return {}; }
+    Impatient(const Host& host, const Config&) {
+      host.http({.base_url = "https://x"}).get("early").send(host.background(), [](Result<HttpReply> reply) {
+        if (!reply) end() = reply.error().message;
+      });
+      throw std::runtime_error("too early");
+    }
+    static std::string& end() {
+      static std::string text;
+      return text;
+    }
+  };
+  FakeHost host;
+  host.expect("GET", "/early").hold();
+  const testing::Plugin plugin(host, json::object(), &detail::Glue<Impatient>::entry);
+  REQUIRE(plugin.error());
+  CHECK(plugin.error()->message == "create threw an exception: too early");
+  CHECK(Impatient::end() == "the plugin's instance ends");
+  host.release();  // comes late and finds nothing
+  CHECK(Impatient::end() == "the plugin's instance ends");
+}
+
 TEST_CASE("a callback that would wait for its own thread is told so", "[sdk]") {
   FakeHost host;
   testing::in_method(host, [](Call& call, Host& services) {
