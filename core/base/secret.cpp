@@ -20,6 +20,8 @@ void wipe_string(std::string& text) noexcept {
 
 }  // namespace
 
+void wipe(void* memory, std::size_t bytes) noexcept { OPENSSL_cleanse(memory, bytes); }
+
 Secret::Secret(std::string text) : text_(std::move(text)) { wipe_string(text); }
 
 Secret::Secret(Secret&& other) noexcept : text_(std::move(other.text_)) { other.wipe(); }

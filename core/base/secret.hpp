@@ -3,11 +3,15 @@
 // reveal().
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <string_view>
 
 namespace slipway {
+
+// Overwrites memory that held secret text; not optimised away.
+void wipe(void* memory, std::size_t bytes) noexcept;
 
 // A value; not thread-safe by itself. Copies are deliberate: copy(). SECURITY 2.
 class Secret {

@@ -4,7 +4,6 @@
 #include <slipway/base64.hpp>
 
 #include <boost/json.hpp>
-#include <openssl/crypto.h>
 
 #include <algorithm>
 #include <optional>
@@ -198,7 +197,7 @@ Result<Secret> StoreSecrets::secret(std::string_view name) {
       }
     }
   }
-  OPENSSL_cleanse(memory.data(), memory.size());
+  wipe(memory.data(), memory.size());
   if (!is_object)
     return fail(Code::internal,
                 "the stored credential cannot be read; set it again: slipway environment credential");

@@ -25,7 +25,7 @@ struct Subscription::Follower {
   Follower(Executor& executor, std::function<void(Revision)> call) : where(executor), wake(std::move(call)) {}
 
   void post(const std::shared_ptr<Follower>& self, Revision revision) {
-    const std::lock_guard lock(where_mutex_);
+    const std::lock_guard lock(where_mutex);
     newest = revision.value;
     if (is_over || is_posted.exchange(true)) return;
     where.post([self] {
@@ -34,11 +34,11 @@ struct Subscription::Follower {
     });
   }
   void end() {
-    const std::lock_guard lock(where_mutex_);
+    const std::lock_guard lock(where_mutex);
     is_over = true;
   }
 
-  std::mutex where_mutex_;  // guards `where`, which may go as soon as the subscription is over
+  std::mutex where_mutex;  // guards `where`, which may go as soon as the subscription is over
   Executor& where;
   std::function<void(Revision)> wake;  // called and dropped on `where` only
   std::atomic<std::uint64_t> newest{0};

@@ -71,7 +71,7 @@ class Preparation {
   }
 
   template <class Row>
-  Status erase(const Row& row, std::string note) {
+  Status erase(const Row& row, std::string&& note) {
     SLIPWAY_TRY(require_unchanged(row));
     result_.rows.push_back({kTableNumber<Row>, RowOp::erase, key_values<Row>(row.key())});
     undo_.note_replaced(state_.erase<Row>(row.key()));
@@ -112,7 +112,7 @@ class Preparation {
 
  private:
   template <class Row>
-  Status put(std::shared_ptr<Row> row, RowOp op, ChangeOp change, std::string note) {
+  Status put(std::shared_ptr<Row> row, RowOp op, ChangeOp change, std::string&& note) {
     if (auto conflict = state_.index_conflict(*row)) return fail(Code::conflict, "{}", *conflict);
     row->revision = context_.revision;
     result_.rows.push_back({kTableNumber<Row>, op, stored_values(*row, context_.keys)});

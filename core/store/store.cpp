@@ -24,8 +24,8 @@ constexpr Logger kLog("store");
 constexpr std::size_t kTrimBatch = 10'000;  // changes trimmed by one group, so that none of them waits long
 constexpr std::int64_t kTrimEveryMs = 60'000;
 
-const FailPoint before_commit("store.before_commit");
-const FailPoint after_commit("store.after_commit");
+const FailPoint kBeforeCommit("store.before_commit");
+const FailPoint kAfterCommit("store.after_commit");
 
 std::uint64_t to_number(std::string_view text) {
   std::uint64_t number = 0;
@@ -265,7 +265,7 @@ void Store::run(std::vector<Member>& group) {
   if (!is_anything_written) return engine_->rollback();
   if (auto end = write_group_end(); !end) return abandon_group(group, end.error());
 
-  auto committed = before_commit.hit();
+  auto committed = kBeforeCommit.hit();
   if (committed) committed = engine_->commit();
   if (!committed && committed.error().outcome == Outcome::rejected)
     return abandon_group(group, committed.error());
@@ -273,7 +273,7 @@ void Store::run(std::vector<Member>& group) {
     for (Member& member : group) member.end = end_after_failed_commit(*member.end, committed.error());
     return recover(committed.error());
   }
-  if (auto hit = after_commit.hit(); !hit) kLog.warn("fail point", {{"message", hit.error().message}});
+  if (auto hit = kAfterCommit.hit(); !hit) kLog.warn("fail point", {{"message", hit.error().message}});
   publish();
 }
 

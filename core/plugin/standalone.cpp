@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/standalone.hpp"
+
+#include "base/fs.hpp"
+#include "base/stop.hpp"
+#include "base/strand.hpp"
+#include "base/text.hpp"
+#include "plugin/in_process.hpp"
+#include "plugin/instance_services.hpp"
+#include "plugin/isolated.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+namespace slipway::plugin {
+
+namespace {
+
+constexpr std::size_t kMaxConfigValue = std::size_t{64} << 10U;
+constexpr std::chrono::seconds kCloseGrace(10);
+
+std::string snake(std::string_view name) {
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '-', '_');
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// A setting's value from text, by its type. Numbers stay text: the plugin's schema reads both forms and says
+// best what is wrong.
+Result<json::value> value_of(const SettingInfo& setting, const std::string& text) {
+  if (setting.type != SettingType::list && setting.type != SettingType::map) return json::value(text);
+  json::error_code ec;
+  json::value value = json::parse(text, ec);
+  const bool is_right = setting.type == SettingType::list ? value.is_array() : value.is_object();
+  if (!ec && is_right) return value;
+  return fail(Code::invalid, "{}: expected {} as JSON, got {}", setting.name,
+              setting.type == SettingType::list ? "a list" : "a map", detail::excerpt(text));
+}
+
+bool is_url(std::string_view text) { return text.starts_with("https://") || text.starts_with("http://"); }
+
+class MapSecrets final : public SecretSource {
+ public:
+  explicit MapSecrets(const std::map<std::string, std::string>& secrets) {
+    for (const auto& [name, value] : secrets) secrets_.emplace(name, Secret(value));
+  }
+  Result<Secret> secret(std::string_view name) override {
+    const auto found = secrets_.find(name);
+    if (found == secrets_.end()) return fail(Code::not_found, "there is no secret {}", name);
+    return found->second.copy();
+  }
+
+ private:
+  std::map<std::string, Secret, std::less<>> secrets_;
+};
+
+// kv/1 for as long as the process lives.
+class MemoryKv final : public KvStore {
+ public:
+  void get(KvGetRequest request, Done<KvEntry> done) override {
+    const std::lock_guard lock(entries_mutex_);
+    const auto found = entries_.find(request.key);
+    if (found == entries_.end()) return done(fail(Code::not_found, "there is no key {}", request.key));
+    done(found->second);
+  }
+  void put(KvPutRequest request, Done<KvPutReply> done) override {
+    if (request.key.empty() || request.key.size() > kMaxKvKeyBytes ||
+        request.value.data.size() > kMaxKvValueBytes) {
+      return done(fail(Code::invalid, "key: expected 1 to {} bytes; value: at most {}", kMaxKvKeyBytes,
+                       kMaxKvValueBytes));
+    }
+    const std::lock_guard lock(entries_mutex_);
+    if (auto good = check_revision(request.key, request.if_revision); !good)
+      return done(std::move(good).error());
+    entries_[request.key] = KvEntry{request.key, std::move(request.value), ++revision_};
+    done(KvPutReply{revision_});
+  }
+  void remove(KvDeleteRequest request, Done<Unit> done) override {
+    const std::lock_guard lock(entries_mutex_);
+    if (auto good = check_revision(request.key, request.if_revision); !good)
+      return done(std::move(good).error());
+    entries_.erase(request.key);
+    done(Unit{});
+  }
+  void list(KvListRequest request, Done<KvListReply> done) override {
+    const std::lock_guard lock(entries_mutex_);
+    KvListReply reply;
+    for (auto at = entries_.lower_bound(std::max(request.prefix, request.after)); at != entries_.end();
+         ++at) {
+      if (!at->first.starts_with(request.prefix)) break;
+      if (at->first == request.after) continue;
+      if (reply.entries.size() >= std::max<std::uint32_t>(request.limit, 1)) {
+        reply.next = reply.entries.back().key;
+        break;
+      }
+      reply.entries.push_back({at->first, {}, at->second.revision});
+    }
+    done(std::move(reply));
+  }
+
+ private:
+  Status check_revision(const std::string& key, std::optional<std::int64_t> wanted) const {
+    const auto found = entries_.find(key);
+    const std::int64_t revision = found == entries_.end() ? 0 : found->second.revision;
+    if (!wanted || *wanted == revision) return ok();
+    return fail(Code::conflict, "{}: if_revision is {}, the key has revision {}", key, *wanted, revision)
+        .rejected();
+  }
+
+  std::mutex entries_mutex_;  // guards what follows; completions only hand the answer on
+  std::map<std::string, KvEntry> entries_;
+  std::int64_t revision_ = 0;
+};
+
+// Shows each HTTP request, then lets the services do the work.
+class TracingServices final : public HostServices {
+ public:
+  TracingServices(HostServices& inner, std::function<void(const HttpTrace&)> trace)
+      : inner_(inner), trace_(std::move(trace)) {}
+
+  void call(ServiceCall call, RawDone done) override {
+    if (call.method != HttpCallRequest::method) return inner_.call(std::move(call), std::move(done));
+    ++requests;
+    auto request = decode<HttpCallRequest>(call.body);
+    if (!trace_ || !request) return inner_.call(std::move(call), std::move(done));
+    inner_.call(std::move(call), [this, request = *std::move(request), done = std::move(done)](
+                                     slipway_status status, std::string body) {
+      HttpTrace trace{request, {}, {}};
+      auto reply = read_reply<HttpCallRequest>(status, body);
+      if (reply) {
+        trace.reply = *std::move(reply);
+      } else {
+        trace.error = std::move(reply).error();
+      }
+      trace_(trace);
+      done(status, std::move(body));
+    });
+  }
+  void cancel(std::uint64_t id) override { inner_.cancel(id); }
+  void notify(std::uint64_t call, std::string_view topic, std::string_view body) override {
+    inner_.notify(call, topic, body);
+  }
+
+  std::atomic<unsigned> requests{0};
+
+ private:
+  HostServices& inner_;
+  const std::function<void(const HttpTrace&)> trace_;
+};
+
+}  // namespace
+
+Result<PluginConfig> read_plugin_config(
+    std::string_view text, const Manifest& manifest,
+    const std::function<std::optional<std::string>(const std::string& name)>& variable) {
+  PluginConfig config;
+  std::map<std::string, std::string> said;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      return fail(Code::invalid, "line {}: expected NAME = VALUE, got {}", number, detail::excerpt(line));
+    }
+    const std::string name = snake(trimmed(line.substr(0, equals)));
+    std::string value(trimmed(line.substr(equals + 1)));
+    if (value.starts_with('@')) {
+      SLIPWAY_TRY(value, fs::read_file(value.substr(1), kMaxConfigValue));
+      while (value.ends_with('\n') || value.ends_with('\r')) value.pop_back();
+    }
+    if (!said.emplace(name, std::move(value)).second)
+      return fail(Code::invalid, "line {}: {} stands twice", number, name);
+  }
+  const auto take = [&](const std::string& name) {
+    const auto found = said.find(name);
+    return found == said.end() ? std::string() : said.extract(found).mapped();
+  };
+  const std::string http = take("endpoint_http");
+  if (!http.empty() && http != "allow" && http != "refuse") {
+    return fail(Code::invalid, "endpoint-http: expected allow or refuse, got {}", detail::excerpt(http));
+  }
+  config.http.is_http_allowed = http == "allow";
+  for (std::string networks = take("endpoint_networks"); !networks.empty();) {
+    const std::size_t comma = std::min(networks.find(','), networks.size());
+    config.http.networks.emplace_back(trimmed(std::string_view(networks).substr(0, comma)));
+    networks.erase(0, comma + 1);
+  }
+  config.http.ca_file = take("endpoint_ca");
+  config.http.proxy = take("endpoint_proxy");
+  config.http.instance = manifest.name;
+  config.http.credential = manifest.name;
+
+  for (const SettingInfo& setting : manifest.settings) {
+    std::optional<std::string> value;
+    if (const auto found = said.find(setting.name); found != said.end()) {
+      value = said.extract(found).mapped();
+    } else if (!setting.env.empty() && variable) {
+      value = variable(setting.env);
+    }
+    if (value && setting.secret) {
+      config.secrets[setting.name] = *std::move(value);
+      config.settings[setting.name] = setting.name;
+      continue;
+    }
+    if (value) {
+      SLIPWAY_TRY(config.settings[setting.name], value_of(setting, *value));
+    } else if (setting.default_value.is_string()) {
+      value = std::string(setting.default_value.get_string());
+    }
+    if (value && is_url(*value)) config.http.endpoints.push_back({setting.name, *value});
+  }
+  if (said.empty()) return config;
+  std::vector<std::string_view> names;
+  for (const SettingInfo& setting : manifest.settings) names.emplace_back(setting.name);
+  const std::string& unknown = said.begin()->first;
+  const auto near = slipway::text::closest(unknown, names);
+  return fail(Code::invalid, "{}: {} has no such setting{}", unknown, manifest.name,
+              near ? message(" (did you mean {}?)", *near) : std::string());
+}
+
+// Destroyed from the last member up: first the instance, then what it uses.
+struct Standalone::Impl {
+  explicit Impl(StandaloneSpec standalone) : spec(std::move(standalone)), secrets(spec.config.secrets) {}
+
+  Status open() {
+    SLIPWAY_TRY(http, HttpService::start(clock, metrics));
+    SLIPWAY_TRY(const auto scope, HttpScope::make(spec.config.http, secrets));
+    services = std::make_unique<InstanceServices>(
+        InstanceServices::Parts{*http,
+                                scope,
+                                secrets,
+                                spec.manifest.reads_secrets,
+                                kv,
+                                executor,
+                                {[this](std::uint64_t, const LogNote& note) {
+                                   if (spec.log) spec.log(note);
+                                 },
+                                 {},
+                                 {}}});
+    tracing = std::make_unique<TracingServices>(*services, spec.trace);
+    const InstanceLimits limits{.max_calls = std::max(spec.manifest.max_concurrency, 1U), .failures = 1};
+    instance = std::make_unique<PluginInstance>(
+        executor, random, spec.manifest.name, limits,
+        [this](PluginInstance::ChannelEvents events, Done<std::unique_ptr<Channel>> opened) {
+          open_channel(std::move(events), std::move(opened));
+        },
+        PluginInstance::Hooks{{}, [this](const InstanceStatus& status) {
+                                if (status.phase == InstancePhase::opening || has_settled.exchange(true))
+                                  return;
+                                is_settled.set();
+                              }});
+    static_cast<void>(is_settled.wait(Deadline::never()));
+    const InstanceStatus status = instance->status();
+    if (status.phase == InstancePhase::ready) return ok();
+    return fail(Code::invalid, "{}", status.reason);
+  }
+
+  void open_channel(PluginInstance::ChannelEvents events, Done<std::unique_ptr<Channel>> opened) {
+    CreateMessage create;
+    create.settings = spec.config.settings;
+    create.environment = {"standalone", "00000000-0000-4000-8000-000000000000"};
+    create.controller = "00000000-0000-4000-8000-000000000000";
+    create.plugin_dir = std::filesystem::path(spec.library).parent_path();
+    OpenSpec open{.library = spec.library,
+                  .create = create,
+                  .threads = std::clamp(spec.manifest.max_concurrency, 1U, 16U),
+                  .services = *tracing,
+                  .completions = events.completions,
+                  .ended = std::move(events.ended),
+                  .misbehaved = std::move(events.misbehaved)};
+    if (spec.in_process) return open_in_process(std::move(open), nullptr, std::move(opened));
+    open_isolated(std::move(open),
+                  {spec.host_program,
+                   {.profile = spec.manifest.profile,
+                    .mode = spec.sandbox,
+                    .readable_paths = {create.plugin_dir},
+                    .limits = {}},
+                   spawner,
+                   executor},
+                  std::move(opened));
+  }
+
+  ~Impl() {
+    if (instance == nullptr) return;
+    Event is_closed(clock);
+    instance->close(kCloseGrace, [&] { is_closed.set(); });
+    static_cast<void>(is_closed.wait(Deadline::never()));
+  }
+
+  const StandaloneSpec spec;
+  SystemClock clock;
+  SystemRandom random;
+  Metrics metrics;
+  MapSecrets secrets;
+  MemoryKv kv;
+  Spawner spawner;
+  std::unique_ptr<HttpService> http;
+  ThreadExecutor executor{clock, 2, "slipway"};
+  std::unique_ptr<InstanceServices> services;
+  std::unique_ptr<TracingServices> tracing;
+  Event is_settled{clock};  // open, or never will be
+  std::atomic<bool> has_settled{false};
+  std::unique_ptr<PluginInstance> instance;
+};
+
+Standalone::Standalone(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Standalone::~Standalone() = default;
+
+Result<std::unique_ptr<Standalone>> Standalone::open(StandaloneSpec spec) {
+  auto impl = std::make_unique<Impl>(std::move(spec));
+  SLIPWAY_TRY(impl->open());
+  return std::unique_ptr<Standalone>(new Standalone(std::move(impl)));
+}
+
+Result<std::string> Standalone::call(std::string_view method, std::string body,
+                                     std::chrono::nanoseconds timeout) {
+  Event has_ended(impl_->clock);
+  slipway_status status = SLIPWAY_INTERNAL;
+  std::string reply;
+  impl_->instance->call({std::string(method), std::move(body), Deadline::after(impl_->clock, timeout)},
+                        [&](slipway_status end, std::string said) {
+                          status = end;
+                          reply = std::move(said);
+                          has_ended.set();
+                        });
+  static_cast<void>(has_ended.wait(Deadline::never()));
+  if (status != SLIPWAY_OK) return decode_error(status, reply);
+  return reply;
+}
+
+std::string Standalone::place() const { return impl_->instance->status().place; }
+unsigned Standalone::requests() const { return impl_->tracing->requests; }
+
+Result<std::string> find_plugin_host() {
+  std::error_code ec;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ec);
+  const std::filesystem::path beside = self.parent_path() / "slipway-plugin-host";
+  const std::filesystem::path installed =
+      self.parent_path().parent_path() / "lib/slipway/slipway-plugin-host";
+  for (const auto& path : {beside, installed}) {
+    if (std::filesystem::is_regular_file(path, ec)) return path.string();
+  }
+  return fail(Code::not_found,
+              "slipway-plugin-host is neither {} nor {}; reinstall Slipway, or use --in-process",
+              beside.string(), installed.string());
+}
+
+}  // namespace slipway::plugin
