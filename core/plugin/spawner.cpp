@@ -5,6 +5,7 @@
 
 #include "base/crash.hpp"
 #include "base/log.hpp"
+#include "base/stop.hpp"
 #include "plugin/pids_cgroup.hpp"
 #include "plugin/sandbox_layers.hpp"
 #include "plugin/spawner_child.hpp"
@@ -24,7 +25,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <future>
 #include <utility>
 
 namespace slipway::plugin {
@@ -137,7 +137,8 @@ bool is_refusal(int error) {
 
 struct Spawner::Job {
   const ChildSpec& spec;
-  std::promise<Result<Child>> done;
+  std::optional<Result<Child>> child;
+  Event done;
 };
 
 Spawner::Spawner() : thread_([this] { run(); }) {}
@@ -153,14 +154,15 @@ Spawner::~Spawner() {
 
 Result<Child> Spawner::spawn(const ChildSpec& spec) {
   SLIPWAY_ASSERT(spec.program.starts_with('/') && spec.channel_fd >= 0 && spec.profile != Profile::unknown);
-  Job job{spec, {}};
-  auto done = job.done.get_future();
+  const SystemClock clock;
+  Job job{spec, {}, Event(clock)};
   {
     const std::lock_guard lock(jobs_mutex_);
     jobs_.push_back(&job);
   }
   jobs_changed_.notify_one();
-  return done.get();
+  static_cast<void>(job.done.wait(Deadline::never()));
+  return *std::move(job.child);
 }
 
 void Spawner::run() noexcept {
@@ -176,8 +178,8 @@ void Spawner::run() noexcept {
     Job& job = *jobs_.front();
     jobs_.pop_front();
     lock.unlock();
-    auto child = make_child(job.spec);
-    job.done.set_value(std::move(child));
+    job.child = make_child(job.spec);
+    job.done.set();
     lock.lock();
   }
 }
