@@ -192,8 +192,8 @@ void add_descriptors(Filter& filter) {
   for (const int command : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL}) {
     filter.add(SCMP_ACT_ALLOW, "fcntl", {is(1, static_cast<std::uint64_t>(command))});
   }
-  for (const unsigned request : {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS}) {
-    filter.add(SCMP_ACT_ALLOW, "ioctl", {is(1, request)});
+  for (const int request : {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS}) {
+    filter.add(SCMP_ACT_ALLOW, "ioctl", {is(1, static_cast<std::uint64_t>(request))});
   }
   filter.add(SCMP_ACT_ERRNO(EPERM), "ioctl", {is(1, TIOCSTI)});
 }

@@ -70,7 +70,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 // capabilities of the child go in enter_sandbox().
 std::vector<unsigned long> namespaces_of(const ChildSpec& spec) {
   if (spec.profile == Profile::system) return {0};
-  const unsigned long wanted = spec.profile == Profile::net ? kNamespaces & ~CLONE_NEWNET : kNamespaces;
+  const unsigned long network = spec.profile == Profile::net ? CLONE_NEWNET : 0;
+  const unsigned long wanted = kNamespaces & ~network;
   if (spec.mode == SandboxMode::require) return {wanted};
   return {wanted, wanted & ~static_cast<unsigned long>(CLONE_NEWUSER), 0};
 }

@@ -23,6 +23,7 @@
 
 // clone() under its other name in glibc: ThreadSanitizer hooks the first, and marks this process as forked,
 // because the child runs in the same memory.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument, ...) noexcept;
 
 namespace slipway::plugin::detail {

@@ -43,6 +43,8 @@ namespace {
 
 using S = Surroundings;
 
+const char* const kNoAddress = nullptr;
+
 int error_of(long result) { return result < 0 ? errno : 0; }
 
 // The kernel got as far as the arguments, so nobody refused the call.
@@ -144,7 +146,7 @@ int clones3(const S&) {
 int reads_parent_memory(const S& s) {
   char byte = 0;
   const iovec here{&byte, 1};
-  const iovec there{reinterpret_cast<void*>(std::uintptr_t{16}), 1};
+  const iovec there{const_cast<char*>(kNoAddress), 1};
   return harmless(process_vm_readv(s.parent, &here, 1, &there, 1, 0), EFAULT);
 }
 
@@ -355,7 +357,7 @@ constexpr Attempt kAttempts[] = {
     // ways to end
     {"exit-7", [](const S&) -> int { _exit(7); }},
     {"abort", [](const S&) -> int { std::abort(); }},
-    {"segfault", [](const S&) -> int { return *reinterpret_cast<volatile int*>(std::uintptr_t{16}); }},
+    {"segfault", [](const S&) -> int { return *const_cast<const volatile char*>(kNoAddress); }},
     {"wait", [](const S&) -> int { return pause(); }},
 };
 

@@ -147,7 +147,7 @@ class Place {
 
  private:
   [[nodiscard]] std::string made(std::string_view name) const {
-    const std::string path = dir_.path(name);
+    std::string path = dir_.path(name);
     std::filesystem::create_directory(path);
     return path;
   }
