@@ -16,7 +16,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
 #include <optional>
+#include <system_error>
 
 namespace slipway::plugin {
 
@@ -68,6 +73,27 @@ bool is_delegated(const std::string& directory) {
   return false;
 }
 
+// The names are PREFIX, pid of the maker, "-", number.
+pid_t maker_of(const std::string& name) { return std::atoi(name.c_str() + kPidsCgroupPrefix.size()); }
+
+template <class Wanted>
+void remove_those_in(const std::string& directory, Wanted wanted) noexcept {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(kPidsCgroupPrefix) && wanted(name)) remove_pids_cgroup(at->path().string());
+  }
+}
+
+// What makers left that were killed. An empty cgroup of one that lives may be about to be entered.
+void remove_abandoned(const std::string& directory) noexcept {
+  remove_those_in(directory, [](const std::string& name) {
+    const pid_t maker = maker_of(name);
+    return maker > 0 && kill(maker, 0) != 0 && errno == ESRCH;
+  });
+}
+
 }  // namespace
 
 Result<std::string> make_pids_cgroup(unsigned max_processes) {
@@ -79,6 +105,8 @@ Result<std::string> make_pids_cgroup(unsigned max_processes) {
   }
   if (own.is_v2) SLIPWAY_TRY(write_control(own.directory + "/cgroup.subtree_control", "+pids"));
 
+  static std::once_flag swept;
+  std::call_once(swept, [&own] { remove_abandoned(own.directory); });
   const std::string directory =
       message("{}/{}{}-{}", own.directory, kPidsCgroupPrefix, getpid(), count.fetch_add(1));
   if (mkdir(directory.c_str(), 0755) != 0) return fs::error_of(errno, "making cgroup", directory);
@@ -89,6 +117,10 @@ Result<std::string> make_pids_cgroup(unsigned max_processes) {
   return directory;
 }
 
-void remove_pids_cgroup(const std::string& directory) noexcept { rmdir(directory.c_str()); }
+void remove_pids_cgroup(const std::string& directory) noexcept {
+  // Of a child that made children and was killed.
+  remove_those_in(directory, [](const std::string&) { return true; });
+  rmdir(directory.c_str());
+}
 
 }  // namespace slipway::plugin

@@ -14,7 +14,8 @@ namespace slipway::plugin {
 // The last part of its path begins so; for whoever looks into /proc/PID/cgroup.
 constexpr std::string_view kPidsCgroupPrefix = "slipway-plugin-";
 
-// Makes one with at most `max_processes` in it and returns its directory. unsupported: with the reason.
+// Makes one with at most `max_processes` in it and returns its directory. The first call removes those of
+// processes that were killed. unsupported: with the reason.
 [[nodiscard]] Result<std::string> make_pids_cgroup(unsigned max_processes);
 
 // Stays when something that the child started still lives in it.
