@@ -133,8 +133,12 @@ class ChildProcess {
       exit_code_ = 1;
       return ended_.set();
     }
-    channel_ = *std::move(opened);
-    send_done(0, SLIPWAY_OK, encode(OpenedMessage{channel_->description(), report_.layers, report_.missing}));
+    const std::string description = (*opened)->description();
+    {
+      const std::lock_guard lock(channel_mutex_);
+      channel_ = *std::move(opened);
+    }
+    send_done(0, SLIPWAY_OK, encode(OpenedMessage{description, report_.layers, report_.missing}));
   }
 
   // On the socket's thread. Calls come only after the host has seen `done` of id 0, so the channel is there.
@@ -142,7 +146,7 @@ class ChildProcess {
     switch (frame.kind) {
       case FrameKind::call: {
         const std::uint64_t id = frame.id;
-        channel_->call(
+        channel().call(
             {std::move(frame.method), std::move(frame.body),
              frame.deadline_ns == 0 ? Deadline::never() : Deadline::at_ns(frame.deadline_ns), id},
             [this, id](slipway_status status, std::string body) { send_done(id, status, std::move(body)); });
@@ -151,9 +155,9 @@ class ChildProcess {
       case FrameKind::done:
         return services_.answer(frame.id, frame.status, std::move(frame.body));
       case FrameKind::cancel:
-        return channel_->cancel(CallId{frame.id});
+        return channel().cancel(CallId{frame.id});
       case FrameKind::close:
-        return channel_->close(kCloseGrace, [this](bool is_clean) {
+        return channel().close(kCloseGrace, [this](bool is_clean) {
           exit_code_ = is_clean ? 0 : 1;
           ended_.set();
         });
@@ -162,6 +166,11 @@ class ChildProcess {
       case FrameKind::sin:
         return;  // never from this host
     }
+  }
+
+  Channel& channel() {
+    const std::lock_guard lock(channel_mutex_);
+    return *channel_;
   }
 
   void send_done(std::uint64_t id, slipway_status status, std::string body) {
@@ -174,6 +183,7 @@ class ChildProcess {
   FrameSocket socket_;
   RemoteServices services_;
   Event ended_;
+  std::mutex channel_mutex_;  // guards channel_, which is set once
   std::unique_ptr<Channel> channel_;
   std::atomic<int> exit_code_{0};
 };

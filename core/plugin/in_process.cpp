@@ -110,7 +110,11 @@ class Instance : public std::enable_shared_from_this<Instance> {
   void cancel(std::uint64_t id) {
     if (!calls_->cancel(id)) return;
     // On the thread of the answers: cancel() is plugin code, and the pool may be full of what waits for it.
-    answers_.post([self = shared_from_this(), id] { self->table_->cancel(self->instance_, id); });
+    enter();
+    answers_.post([self = shared_from_this(), id] {
+      self->table_->cancel(self->instance_, id);
+      self->leave();
+    });
   }
 
   void close(std::chrono::nanoseconds grace, std::function<void(bool)> closed) {
@@ -153,10 +157,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
 
  private:
   void run(std::uint64_t id, const PluginCall& call) {
-    {
-      const std::lock_guard lock(running_mutex_);
-      ++running_;
-    }
+    enter();
     if (calls_->is_cancelled(id)) {
       // Given up before it began: the plugin never sees it, which is proof that nothing was made.
       const Error error = fail(Code::cancelled, "{} was given up before it began", call.method).rejected();
@@ -171,18 +172,27 @@ class Instance : public std::enable_shared_from_this<Instance> {
                                     bytes(call.body)};
       table_->call(instance_, &request, &CallTable::complete_by_token, CallTable::token_of(id));
     }
+    leave();
+  }
+
+  // Around everything that uses the plugin's instance, so that destroy() comes after it.
+  void enter() {
+    const std::lock_guard lock(inside_mutex_);
+    ++inside_;
+  }
+  void leave() {
     std::function<void()> unused;
     {
-      const std::lock_guard lock(running_mutex_);
-      if (--running_ == 0) unused = std::exchange(unused_, nullptr);
+      const std::lock_guard lock(inside_mutex_);
+      if (--inside_ == 0) unused = std::exchange(unused_, nullptr);
     }
     if (unused) pool_.post(std::move(unused));
   }
 
   void when_unused(std::function<void()> unused) {
     {
-      const std::lock_guard lock(running_mutex_);
-      if (running_ > 0) {
+      const std::lock_guard lock(inside_mutex_);
+      if (inside_ > 0) {
         unused_ = std::move(unused);
         return;
       }
@@ -231,8 +241,8 @@ class Instance : public std::enable_shared_from_this<Instance> {
   void* instance_ = nullptr;
   std::string description_;
 
-  std::mutex running_mutex_;  // guards what follows
-  unsigned running_ = 0;      // calls inside the plugin
+  std::mutex inside_mutex_;  // guards what follows
+  unsigned inside_ = 0;      // calls and cancellations inside the plugin, or on their way there
   std::function<void()> unused_;
 };
 
