@@ -35,15 +35,16 @@ took() {
   fi
 }
 
-# The C and C++ files of the tree ROOT/ (tracked or new, not ignored), one a line, relative to it.
+# The C and C++ files of the tree ROOT/ (tracked or new, not ignored), one a line, relative to it. Without sdk/template,
+# which is text with marks like @name@ until it is a project; its test looks at it then.
 source_files() {
-  git -C "$ROOT" ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' '*.c' | sort -u |
+  git -C "$ROOT" ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' '*.c' ':!sdk/template' | sort -u |
     while read -r file; do [[ ! -e $ROOT/$file ]] || echo "$file"; done
 }
 
 # The project's shell scripts, one a line, relative to ROOT.
 script_files() {
-  git -C "$ROOT" ls-files --cached --others --exclude-standard -- scripts .ci 'tests/**.sh' | sort -u |
+  git -C "$ROOT" ls-files --cached --others --exclude-standard -- scripts .ci ':(glob)sdk/*' 'tests/**.sh' | sort -u |
     while read -r file; do
       if [[ $file == *.sh ]] || { [[ -f $ROOT/$file ]] && head -n 1 "$ROOT/$file" | grep -q '^#!.*bash'; }; then
         echo "$file"
