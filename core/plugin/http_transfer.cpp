@@ -39,7 +39,8 @@ void set(CURL* handle, CURLoption option, Value value) {
   SLIPWAY_ASSERT(code == CURLE_OK);  // an option that this libcurl does not have: the build asks for 7.88
 }
 
-// The list is libcurl's copy of the lines, with the secrets in them.
+// The list is libcurl's copy of the lines, with the secrets in them. (The buffer that it sends from is
+// freed by libcurl and cannot be wiped; the process is not dumpable.)
 void wipe_and_free(curl_slist* lines) {
   for (const curl_slist* line = lines; line != nullptr; line = line->next)
     OPENSSL_cleanse(line->data, std::strlen(line->data));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // http_once_test.cpp - what is marked once reaches the server once. The server's own count is the judge.
 #include "http_service_fixture.hpp"
+#include "plugin/http_transfer.hpp"
 
 #include <array>
 
@@ -171,7 +172,7 @@ TEST_CASE_METHOD(HttpFixture, "what did not go out is rejected, with proof") {
   }
 }
 
-TEST_CASE_METHOD(HttpFixture, "time that passes while the connection is made counts against not_after_ns") {
+TEST_CASE_METHOD(HttpFixture, "a connection that never stands has sent nothing") {
   // A plain listener never answers a TLS greeting, so the connection never stands.
   HttpServer mute([](const ServedRequest&) { return answer(200, ""); }, false);
   const auto own = scope(open_settings());
@@ -182,6 +183,71 @@ TEST_CASE_METHOD(HttpFixture, "time that passes while the connection is made cou
   CHECK(error.code == Code::unavailable);
   CHECK(error.outcome == Outcome::rejected);
   CHECK(mute.requests().empty());
+}
+
+// A transfer by itself, so that a test can take one of its guards away.
+struct TransferFixture : HttpFixture {
+  CURLM* multi = curl_multi_init();
+  TransferFixture() = default;
+  TransferFixture(const TransferFixture&) = delete;
+  TransferFixture& operator=(const TransferFixture&) = delete;
+  ~TransferFixture() { curl_multi_cleanup(multi); }
+
+  std::unique_ptr<HttpTransfer> transfer(HttpCallRequest asked) {
+    const auto own = scope(open_settings());
+    auto prepared = prepare(std::move(asked), *own);
+    if (!prepared) FAIL(prepared.error().message);
+    return std::make_unique<HttpTransfer>(*std::move(prepared), own, clock, Deadline::never());
+  }
+  Result<RawHttpReply> run(HttpTransfer& transfer) {
+    curl_multi_add_handle(multi, transfer.handle());
+    for (int running = 1; running != 0;) {
+      curl_multi_perform(multi, &running);
+      if (running != 0) curl_multi_poll(multi, nullptr, 0, 1000, nullptr);
+    }
+    int left = 0;
+    const CURLMsg* end = curl_multi_info_read(multi, &left);
+    REQUIRE(end != nullptr);
+    const CURLcode code = end->data.result;
+    curl_multi_remove_handle(multi, transfer.handle());
+    return transfer.finish(code);
+  }
+};
+
+TEST_CASE_METHOD(TransferFixture, "the callback before a sending alone stops a second one") {
+  HttpServer server(
+      [](const ServedRequest& r) {
+        return r.verb() == "GET" ? answer(200, "{}") : ServedAnswer{"", true, {}};
+      },
+      GENERATE(false, true));
+  const auto prime = transfer(request("GET", server.url("/prime")));
+  REQUIRE(run(*prime));
+  auto once = request("DELETE", server.url("/servers/1"));
+  once.once = true;
+  const auto sent = transfer(once);
+  curl_easy_setopt(sent->handle(), CURLOPT_FRESH_CONNECT, 0L);  // libcurl will want to repeat it
+  const auto end = run(*sent);
+  REQUIRE_FALSE(end);
+  CHECK(end.error().outcome == Outcome::unknown);
+  CHECK_THAT(end.error().message, Catch::Contains("it is not sent again"));
+  CHECK(server.count("DELETE") == 1);
+  CHECK(server.requests().back().nth == 2);
+}
+
+TEST_CASE_METHOD(TransferFixture, "not_after_ns is looked at when the connection stands, not before") {
+  HttpServer server([](const ServedRequest&) { return answer(201, "{}"); }, GENERATE(false, true));
+  auto once = request("POST", server.url("/servers"), "{}");
+  once.once = true;
+  once.not_after_ns = clock.monotonic_ns() + 5'000'000;
+  const auto late = transfer(once);
+  while (clock.monotonic_ns() <= once.not_after_ns) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto end = run(*late);
+  REQUIRE_FALSE(end);
+  CHECK(end.error().code == Code::unavailable);
+  CHECK(end.error().outcome == Outcome::rejected);
+  CHECK_THAT(end.error().message, Catch::Contains("not_after_ns"));
+  CHECK(server.connections() == 1);
+  CHECK(server.count("POST") == 0);
 }
 
 }  // namespace

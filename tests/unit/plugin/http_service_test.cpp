@@ -163,11 +163,14 @@ TEST_CASE_METHOD(HttpFixture,
             bytes += "X-" + std::to_string(i) + ": " + std::string(80, 'y') + "\r\n";
           return {bytes + "\r\n", true, {}};
         }
-        if (target == "/garbage") return {std::string("\x16\x03\x01 no http \0\r\n\r\n", 19), true, {}};
+        if (target == "/garbage") return {std::string("\x16\x03\x01 no http \0\r\n\r\n", 17), true, {}};
         if (target == "/old") return {"plain words", true, {}};
         if (target == "/late") return {answer(200, "").bytes, false, std::chrono::milliseconds(5000)};
         if (target == "/interim")
           return {"HTTP/1.1 100 Continue\r\nX-Not: 1\r\n\r\n" + answer(200, "x").bytes, false, {}};
+        if (target == "/trailer") {
+          return {head + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-Late: 1\r\n\r\n", false, {}};
+        }
         return answer(200, "\xFF\xFE");
       },
       false);
@@ -181,6 +184,9 @@ TEST_CASE_METHOD(HttpFixture,
     CHECK(error.code == Code::unavailable);
     CHECK(error.outcome == Outcome::unknown);
     CHECK_THAT(error.message, Catch::Contains(target));
+    if (std::string_view(target) == "/headers") {
+      CHECK_THAT(error.message, Catch::Contains("headers of the reply are larger than 262144 bytes"));
+    }
   }
   auto small = request("GET", server.url("/fits"));
   small.max_reply_bytes = 1000;
@@ -188,6 +194,9 @@ TEST_CASE_METHOD(HttpFixture,
   const auto interim = good(request("GET", server.url("/interim")), own);
   CHECK(interim.status == 200);
   CHECK(interim.headers.size() == 1);
+  const auto trailed = good(request("GET", server.url("/trailer")), own);
+  CHECK(trailed.body == "x");
+  CHECK(trailed.headers.size() == 1);  // what comes behind a body is no header
   CHECK(good(request("GET", server.url("/bytes")), own).body_base64->data == "\xFF\xFE");
   const Error over =
       bad(request("GET", server.url("/late")), own, 0, Deadline::after(clock, std::chrono::milliseconds(40)));
