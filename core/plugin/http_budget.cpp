@@ -47,7 +47,7 @@ std::shared_ptr<HttpBudget> HttpBudgets::of(const std::string& credential, const
   auto& budget = budgets_[{credential, host}];
   if (budget != nullptr) return budget;
   budget = std::make_shared<HttpBudget>(budget_);
-  const std::shared_ptr<HttpBudget> made = budget;  // its second owner keeps it from being dropped below
+  std::shared_ptr<HttpBudget> made = budget;  // its second owner keeps it from being dropped below
   if (budgets_.size() > kMany) {
     std::erase_if(budgets_, [&](const auto& entry) {
       return entry.second.use_count() == 1 && entry.second->is_as_new(now_ns);
