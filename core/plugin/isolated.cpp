@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::chrono::seconds kOpenLimit(10);
 // From the end of the socket to the end of the process; a child that only closed its descriptor is killed.
-constexpr std::chrono::seconds kExitLimit(2);
+constexpr std::chrono::milliseconds kExitLimit(500);
 
 class IsolatedChannel final : public Channel {
  public:
