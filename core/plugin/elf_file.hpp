@@ -29,7 +29,8 @@ class ByteSource {
 
 struct ElfFacts {
   std::uint64_t size = 0;            // bytes of the file
-  std::optional<slipway_note> note;  // absent: the file has none, so it is no plugin
+  std::optional<slipway_note> note;  // absent: see note_problem
+  std::string note_problem;          // why there is none, or none that counts
   std::string soname;
   std::vector<std::string> needed;  // all that the loader would load with it, by whatever tag
   std::vector<std::string> run_paths;

@@ -35,7 +35,7 @@ struct AbiRange {
 // unsupported: the file, what it was built for, what this host speaks, what to do.
 [[nodiscard]] Status check_abi(const slipway_note& note, std::string_view path, const AbiRange& host = {});
 
-// All methods of the plugin that belong to a group: "volumes" of "volumes.create/1".
+// The groups of its methods, sorted: "volumes" of "volumes.create/1".
 [[nodiscard]] std::vector<std::string> method_groups(const Manifest& manifest);
 
 }  // namespace slipway::plugin

@@ -9,24 +9,13 @@
 #include "base/fs.hpp"
 #include "plugin/lock_file.hpp"
 #include "plugin/trust.hpp"
+#include "plugin/use_lock.hpp"
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace slipway::plugin {
-
-// Whoever has loaded a version of a plugin holds one until nothing of it is in use any more; so its directory
-// stays. Dropped with the process, however that ends.
-class UseLock {
- public:
-  // not_found: no such directory; conflict: it is being removed.
-  [[nodiscard]] static Result<UseLock> share(const std::string& directory);
-
- private:
-  explicit UseLock(fs::FileDescriptor directory) : directory_(std::move(directory)) {}
-  fs::FileDescriptor directory_;
-};
 
 struct InstallOptions {
   IsolationMode isolation = IsolationMode::process;
@@ -79,14 +68,16 @@ class PluginStore {
   Result<std::vector<std::string>> sweep();
 
  private:
-  struct Staged;
+  class Staging;
+  struct Incoming;
   [[nodiscard]] Result<fs::FileDescriptor> lock() const;
-  [[nodiscard]] Result<Staged> stage(const std::string& path) const;
-  [[nodiscard]] Status publish(Staged& staged, const LockedVersion& version) const;
-  [[nodiscard]] Result<Installed> take_in(const std::string& path, bool is_upgrade,
-                                          const InstallOptions& options);
-  template <class Change>
-  Status change_entry(const std::string& name, Change change);
+  [[nodiscard]] Result<Staging> make_staging() const;
+  [[nodiscard]] Result<Incoming> take_in(const std::string& path) const;
+  [[nodiscard]] Status publish(Incoming& incoming) const;
+  [[nodiscard]] Result<Installed> kept(const Incoming& incoming, const LockEntry& entry) const;
+  [[nodiscard]] Result<std::vector<std::string>> sweep_locked() const;
+  [[nodiscard]] Result<LockEntry> change_entry(const std::string& name,
+                                               const std::function<Status(LockEntry&)>& change) const;
   [[nodiscard]] std::string lock_path() const { return directory_ + "/lock.json"; }
 
   std::string directory_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "plugin/elf_file.hpp"
+#include "plugin/load_rules.hpp"
 #include "plugin/manifest_rules.hpp"
 #include "plugin/package.hpp"
 #include "plugin/safe_open.hpp"
@@ -60,8 +61,5 @@ struct Verified {
 // there and be the same. The caller loads `library`, by this path.
 [[nodiscard]] Result<Verified> verify_plugin(const std::string& directory, PluginSource source,
                                              const TrustPolicy& policy, const FileHashes* locked = nullptr);
-
-// Libraries that a plugin of the profile may need, sorted.
-[[nodiscard]] std::set<std::string> allowed_libraries(Profile profile);
 
 }  // namespace slipway::plugin
