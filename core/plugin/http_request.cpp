@@ -80,7 +80,8 @@ void append_json_escaped(SecretText& out, std::string_view text) {
 // One request under preparation: looks secrets up, and that they may go to where it goes.
 class Preparation {
  public:
-  Preparation(const HttpScope& scope, const Url& url) : scope_(scope), url_(url) {}
+  Preparation(const HttpScope& scope, const Url& url, const std::vector<SecretRef>& named)
+      : scope_(scope), url_(url), named_(named) {}
 
   Result<Secret> secret(std::string_view field, std::string_view name) const {
     const std::string shown = text::escaped(name.substr(0, 64));
@@ -116,7 +117,9 @@ class Preparation {
     return found;
   }
 
-  // `text` with its placeholders replaced; the secrets go in by `insert(out, field, name) -> Status`.
+  // `text` with the placeholders of the request's own secrets replaced; they go in by `insert(out, field,
+  // name)
+  // -> Status`. A placeholder of any other name is text that somebody else wrote.
   template <class Insert>
   Status expand(SecretText& out, std::string_view field, std::string_view text, Insert insert) const {
     while (true) {
@@ -124,18 +127,24 @@ class Preparation {
       out.append(text.substr(0, start));
       if (start == std::string_view::npos) return ok();
       text.remove_prefix(start + kPlaceholder.size());
-      const std::size_t end = text.find('}');
-      if (end == std::string_view::npos) {
-        return fail(Code::invalid, "{}: \"${{secret:\" without its closing brace", field).rejected();
+      const std::string_view name = text.substr(0, text.find('}'));
+      if (name.size() == text.size() || !is_named(name)) {
+        out.append(kPlaceholder);
+        continue;
       }
-      SLIPWAY_TRY(insert(out, field, text.substr(0, end)));
-      text.remove_prefix(end + 1);
+      SLIPWAY_TRY(insert(out, field, name));
+      text.remove_prefix(name.size() + 1);
     }
   }
 
  private:
+  [[nodiscard]] bool is_named(std::string_view name) const {
+    return std::any_of(named_.begin(), named_.end(), [&](const SecretRef& ref) { return ref.value == name; });
+  }
+
   const HttpScope& scope_;
   const Url& url_;
+  const std::vector<SecretRef>& named_;
 };
 
 Status check_numbers(const HttpCallRequest& request) {
@@ -271,7 +280,7 @@ Result<PreparedRequest> prepare(HttpCallRequest request, const HttpScope& scope)
   SLIPWAY_TRY(check_numbers(request));
   SLIPWAY_TRY(out.url, parse_url("url", request.url));
   SLIPWAY_TRY(scope.policy().check_url(out.url));
-  const Preparation preparation(scope, out.url);
+  const Preparation preparation(scope, out.url, request.secrets);
   SLIPWAY_TRY(add_headers(preparation, request, out));
   SLIPWAY_TRY(add_auth(preparation, request.auth, out));
   SLIPWAY_TRY(add_body(preparation, request, out));

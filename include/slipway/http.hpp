@@ -23,7 +23,8 @@ struct HttpOptions {
   SecretRef bearer = {};  // Authorization: Bearer; at most one of bearer and user
   std::string user = {};  // Authorization: Basic, with the password
   SecretRef password = {};
-  std::vector<HttpHeader> headers = {};     // with every request; "${secret:NAME}" stands for a secret
+  std::vector<HttpHeader> headers = {};     // with every request
+  std::vector<SecretRef> secrets = {};      // that in_place_of() stands for in these headers
   std::chrono::milliseconds timeout = 30s;  // the whole request; the call's deadline bounds it too
   std::chrono::milliseconds connect_timeout = 5s;
   std::uint64_t max_reply_bytes = std::uint64_t{8} << 20U;
@@ -79,6 +80,10 @@ struct HttpReply {
   }
 };
 
+// Where the host is to put a secret into a header or a text body: {{"password",
+// in_place_of(config.password)}}, with with_secret(config.password) on the same request.
+[[nodiscard]] inline std::string in_place_of(const SecretRef& ref) { return "${secret:" + ref.value + "}"; }
+
 // One request, built step by step: http.post("servers").header("X", "1").json(...).once().send(call). Steps
 // give a value, not a reference, so that `request = std::move(request).query("a", b)` is no self-move.
 class HttpRequest {
@@ -111,10 +116,16 @@ class HttpRequest {
   HttpRequest json(const boost::json::value& value) && {
     return std::move(*this).body(boost::json::serialize(value), "application/json");
   }
-  // UTF-8; "${secret:NAME}" in it stands for a secret.
+  // UTF-8.
   HttpRequest body(std::string text, std::string content_type) && {
     message_.body = std::move(text);
     return std::move(*this).header("Content-Type", std::move(content_type));
+  }
+  // What in_place_of(ref) gave stands for this secret in headers and body of this request; the same text for
+  // any other name is data.
+  HttpRequest with_secret(SecretRef ref) && {
+    message_.secrets.push_back(std::move(ref));
+    return std::move(*this);
   }
   // Any bytes, as they are.
   HttpRequest bytes(std::string bytes, std::string content_type) && {
@@ -205,6 +216,7 @@ class HttpClient {
     message.verb = std::move(verb);
     message.url = detail::join_url(options_.base_url, path);
     message.headers = options_.headers;
+    message.secrets = options_.secrets;
     message.auth = {options_.bearer, options_.user, options_.password};
     message.timeout_ms = options_.timeout.count();
     message.connect_timeout_ms = options_.connect_timeout.count();

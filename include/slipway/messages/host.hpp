@@ -20,7 +20,7 @@ BOOST_DESCRIBE_STRUCT(SecretRef, (), (value))
 
 struct HttpHeader {
   std::string name;
-  std::string value;  // "${secret:NAME}" in it stands for a secret
+  std::string value;  // "${secret:NAME}" in it stands for a secret of the request's `secrets`
 
   static constexpr std::array required{std::string_view("name")};
 };
@@ -40,7 +40,10 @@ struct HttpCallRequest {
   std::string url;
   std::vector<HttpHeader> headers;
   HttpAuth auth;
-  std::string body;                  // text; "${secret:NAME}" in it stands for a secret, escaped as JSON
+  // The names that "${secret:NAME}" stands for in headers and body. With any other name that text is data and
+  // goes out as it is: what an operator or a cloud wrote into a request never draws a secret in.
+  std::vector<SecretRef> secrets;
+  std::string body;                  // text; a secret in it is escaped as JSON
   std::optional<Bytes> body_base64;  // instead of body: any bytes, as they are
   std::int64_t timeout_ms =
       30'000;  // the whole, from the first attempt to connect; bounded by the call's deadline
@@ -57,7 +60,7 @@ struct HttpCallRequest {
   using Reply = struct HttpCallReply;
 };
 BOOST_DESCRIBE_STRUCT(HttpCallRequest, (),
-                      (verb, url, headers, auth, body, body_base64, timeout_ms, connect_timeout_ms,
+                      (verb, url, headers, auth, secrets, body, body_base64, timeout_ms, connect_timeout_ms,
                        max_reply_bytes, once, not_after_ns))
 
 // Every status is a reply; an error means that none came.

@@ -72,6 +72,7 @@ TEST_CASE_METHOD(Fixture, "secrets are put in where a request names them") {
   request.auth.bearer = {"token"};
   request.headers = {
       {"X-Plain", "  a b "}, {"X-Key", "key=${secret:token};${secret:plain}!"}, {"X-Empty", ""}};
+  request.secrets = {{"token"}, {"plain"}};
   CHECK(lines(good(request)) == std::vector<std::string>{"X-Plain: a b", "X-Key: key=s3cr3t-t0ken;pass word!",
                                                          "X-Empty;", "Authorization: Bearer s3cr3t-t0ken"});
 
@@ -82,6 +83,7 @@ TEST_CASE_METHOD(Fixture, "secrets are put in where a request names them") {
 
   request = get();
   request.verb = "POST";
+  request.secrets = {{"token"}, {"password"}};
   request.body = R"({"password":"${secret:password}","again":"${secret:token}","cost":"$5 {secret:x}"})";
   CHECK(good(request).body.reveal() ==
         "{\"password\":\"pa\\\"ss\\\\wd\\u000a\\u0001\xC3\xA9\",\"again\":\"s3cr3t-t0ken\","
@@ -93,6 +95,19 @@ TEST_CASE_METHOD(Fixture, "secrets are put in where a request names them") {
         std::string_view("${secret:token}\0\xFF", 17));  // bytes stay as they are
 }
 
+TEST_CASE_METHOD(Fixture, "text that somebody else wrote into a request draws no secret in") {
+  auto request = get();
+  request.verb = "POST";
+  request.secrets = {{"password"}};
+  const std::string user_data = R"({"user_data":"${secret:token} ${secret: ${secret:}","p":")";
+  request.body = user_data + R"(${secret:password}"})";
+  request.headers = {{"X-Name", "${secret:token}"}};
+  const auto prepared = good(request);
+  CHECK(prepared.body.reveal().starts_with(user_data));
+  CHECK(prepared.body.reveal().find("password") == std::string::npos);
+  CHECK(lines(prepared) == std::vector<std::string>{"X-Name: ${secret:token}"});
+}
+
 TEST_CASE_METHOD(Fixture, "a secret that is missing or may not go there is refused by its name") {
   auto request = get();
   request.auth.bearer = {"tokne"};
@@ -101,10 +116,9 @@ TEST_CASE_METHOD(Fixture, "a secret that is missing or may not go there is refus
 
   request = get();
   request.verb = "POST";
+  request.secrets = {{"nope"}, {"binary"}};
   request.body = "${secret:nope}";
   CHECK(bad(request).code == Code::invalid);
-  request.body = "${secret:token";
-  CHECK_THAT(bad(request).message, Catch::Contains("closing brace"));
   request.body = "${secret:binary}";
   CHECK_THAT(bad(request).message, Catch::Contains("not UTF-8"));
 
@@ -118,6 +132,7 @@ TEST_CASE_METHOD(Fixture, "a secret that is missing or may not go there is refus
       request = get();
       request.url = elsewhere;
       request.verb = "POST";
+      request.secrets = {{"token"}};
       if (way == 0) request.auth.bearer = {"token"};
       if (way == 1) request.headers = {{"x", "${secret:token}"}};
       if (way == 2) request.body = "${secret:token}";
@@ -154,6 +169,7 @@ TEST_CASE_METHOD(Fixture, "nothing in a request can end a line or add one") {
   request.auth.bearer = {"from_file"};
   CHECK_THAT(bad(request).message, Catch::Contains("control character") && Catch::Contains("from_file"));
   request = get();
+  request.secrets = {{"from_file"}};
   request.headers = {{"x", "${secret:from_file}"}};
   CHECK(bad(request).code == Code::invalid);
   request = get();

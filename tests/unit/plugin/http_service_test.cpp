@@ -24,6 +24,7 @@ TEST_CASE_METHOD(HttpFixture, "requests go out as asked, answers come back, and 
   const auto own = scope(open_settings(server.url("/v2")));
   auto post = request("POST", server.url("/v2/servers?limit=1"), "{\"key\":\"${secret:token}\"}");
   post.auth.bearer = {"token"};
+  post.secrets = {{"token"}};
   post.headers = {{"Content-Type", "application/json"}, {"X-Empty", ""}};
   const auto reply = good(post, own);
   CHECK(reply.status == 200);
@@ -61,6 +62,7 @@ TEST_CASE_METHOD(HttpFixture, "no secret and no query is in logs, errors or metr
   const auto own = scope(open_settings(server.url()));
   auto with_secret = request("POST", server.url("/ok?sig=queryword"), "${secret:token}");
   with_secret.auth.bearer = {"token"};
+  with_secret.secrets = {{"token"}};
   CHECK(good(with_secret, own).status == 200);
   with_secret.url = server.url("/drop");
   with_secret.once = true;
