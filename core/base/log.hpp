@@ -19,8 +19,9 @@ namespace slipway {
 
 class Secret;
 
-enum class LogLevel { debug, info, warn, error };
-BOOST_DESCRIBE_ENUM(LogLevel, debug, info, warn, error)
+// `none` as a setting: nothing is written. No line has it.
+enum class LogLevel { debug, info, warn, error, none };
+BOOST_DESCRIBE_ENUM(LogLevel, debug, info, warn, error, none)
 
 // `journal` is stderr with the priority before each line (sd-daemon(3)) and without the time, which the
 // journal has itself.

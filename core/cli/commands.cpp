@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // commands.cpp - the product's table: the global options, and the nouns of all files. Pure.
 #include "cli/about.hpp"
+#include "cli/plugin.hpp"
 
 #include <iterator>
 
@@ -41,7 +42,7 @@ std::vector<Option> global_options() {
 
 Commands slipway_commands() {
   Commands commands{global_options(), {}};
-  for (auto nouns : {about_nouns()}) {
+  for (auto nouns : {std::vector<Noun>{plugin_noun()}, about_nouns()}) {
     std::move(nouns.begin(), nouns.end(), std::back_inserter(commands.nouns));
   }
   add_noun_names(commands);

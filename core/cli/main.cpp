@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // main.cpp - the program `slipway`: this process as a Context.
+#include "base/log.hpp"
 #include "cli/run.hpp"
 
 #include <sys/ioctl.h>
@@ -20,6 +21,8 @@ int terminal_width() {
 
 int main(int argc, char** argv) {
   namespace cli = slipway::cli;
+  // What goes wrong is told by the command itself, once.
+  slipway::set_log_level(slipway::LogLevel::none);
   cli::Context context{
       .in = std::cin,
       .out = std::cout,

@@ -30,10 +30,24 @@ std::string literal(std::string_view text) {
 // One argument of a macro: quoted, and never read as a macro's name or as punctuation.
 std::string argument(std::string_view text) { return "\"\\&" + literal(text) + "\""; }
 
-// A line of prose. A full stop or a quote at its start would be a request.
+// A sentence of prose, in lines of at most 80 bytes. A full stop or a quote at a line's start would be a
+// request.
 void append_text(std::string& out, std::string_view text) {
-  const bool is_request = text.starts_with('.') || text.starts_with('\'');
-  out.append(is_request ? "\\&" : "").append(literal(text)).append("\n");
+  constexpr std::size_t kMaxLine = 80;
+  const std::string prose = literal(text);
+  std::string_view rest = prose;
+  while (!rest.empty()) {
+    const bool is_request = rest.starts_with('.') || rest.starts_with('\'');
+    const std::string_view guard = is_request ? "\\&" : "";
+    std::size_t end = rest.size();
+    if (end + guard.size() > kMaxLine) {
+      end = rest.rfind(' ', kMaxLine - guard.size());
+      if (end == std::string_view::npos || end == 0) end = std::min(rest.find(' ', 1), rest.size());
+    }
+    out.append(guard).append(rest.substr(0, end)).append("\n");
+    rest.remove_prefix(end);
+    while (rest.starts_with(' ')) rest.remove_prefix(1);
+  }
 }
 
 // "print the version" as a sentence of its own.

@@ -20,33 +20,30 @@ Option data_dir() {
           .takes = Takes::text,
           .value_name = "DIR",
           .variable = "SLIPWAY_DATA_DIR",
-          .help = "where the state is; plugins are in DIR/plugins (default /var/lib/slipway for root)"};
+          .help = "where the state is (root: /var/lib/slipway)"};
 }
 Option trust_dir() {
   return {.name = "trust-dir",
           .takes = Takes::text,
           .value_name = "DIR",
           .variable = "SLIPWAY_TRUST_DIR",
-          .help = "where trusted keys are (default /etc/slipway/trust.d for root)"};
+          .help = "where trusted keys are (root: /etc/slipway/trust.d)"};
 }
 Option user() { return {.name = "user", .help = "use the places of this user, also as root"}; }
 Option plugin_path() {
   return {.name = "plugin-path",
           .takes = Takes::text,
           .value_name = "PATH",
+          .variable = "SLIPWAY_PLUGIN_PATH",
           .repeatable = true,
-          .help =
-              "look here first, unchecked and at your own risk; variable SLIPWAY_PLUGIN_PATH, parts divided "
-              "by ':'"};
+          .help = "look here first, unchecked and at your own risk"};
 }
-Option in_process() {
-  return {.name = "in-process", .help = "run the plugin in this process, where its crash is this command's"};
-}
+Option in_process() { return {.name = "in-process", .help = "run it in this process, which its crash ends"}; }
 Option config() {
   return {.name = "config",
           .takes = Takes::text,
           .value_name = "FILE",
-          .help = "the plugin's settings and secrets, lines of NAME = VALUE; @FILE reads a value"};
+          .help = "settings and secrets, lines of NAME = VALUE or @FILE"};
 }
 
 Verb on_plugin(Verb verb) {
@@ -67,33 +64,30 @@ std::vector<Argument> name_or_file() {
 
 std::vector<Verb> operator_verbs() {
   return {
-      on_search_path(
-          {.name = "list",
-           .help = "list the plugins that are here, and what is wrong with those that cannot be used",
-           .examples = {{"slipway plugin list -o wide", "with signer and place"}},
-           .run = plugin_list}),
+      on_search_path({.name = "list",
+                      .help = "list the plugins, and why those that are broken are",
+                      .examples = {{"slipway plugin list -o wide", "with signer and place"}},
+                      .run = plugin_list}),
       on_search_path({.name = "show",
                       .help = "show a plugin: facts, settings, what it may do",
                       .description = "No code of the plugin is run: all of it is read from its files.",
                       .arguments = name_or_file(),
                       .run = plugin_show}),
-      on_plugin(
-          {.name = "install",
-           .help = "check and install a plugin",
-           .description =
-               "The package must be signed by a key that is trusted for this plugin, else nothing is "
-               "installed. None of the plugin's code is run.",
-           .arguments = {{.name = "PACKAGE",
-                          .help = "an archive of slipway plugin pack, or a plugin's directory"}},
-           .options = {{.name = "in-process", .help = "let the daemon run it in its own process"},
-                       {.name = "allow-unsigned",
-                        .help =
-                            "take it without a trusted signature; it will only run in a process of its own"}},
-           .examples = {{"slipway plugin install nimbus_0.1.0_linux_amd64.tar.gz",
-                         "as its author published it"}},
-           .run = plugin_install}),
+      on_plugin({.name = "install",
+                 .help = "check and install a plugin",
+                 .description =
+                     "The package must be signed by a key that is trusted for this plugin, else nothing is "
+                     "installed. None of the plugin's code is run.",
+                 .arguments = {{.name = "PACKAGE",
+                                .help = "an archive of slipway plugin pack, or a plugin's directory"}},
+                 .options = {{.name = "in-process", .help = "let the daemon run it in its own process"},
+                             {.name = "allow-unsigned",
+                              .help = "take it unsigned; it runs in a process of its own only"}},
+                 .examples = {{"slipway plugin install nimbus_0.1.0_linux_amd64.tar.gz",
+                               "as its author published it"}},
+                 .run = plugin_install}),
       on_plugin({.name = "upgrade",
-                 .help = "install another version beside the one that is there, and use it from now on",
+                 .help = "install another version beside this one, and use it",
                  .description =
                      "Instances that run go on with the version they have until the daemon replaces them.",
                  .arguments = {{.name = "PACKAGE",
@@ -154,7 +148,7 @@ std::vector<Verb> operator_verbs() {
 std::vector<Verb> author_verbs() {
   return {
       {.name = "new",
-       .help = "write a new plugin's project, which builds and passes its tests",
+       .help = "write a project that builds and passes its tests",
        .arguments = {{.name = "NAME", .help = "the plugin: a letter, then letters, digits and dashes"}},
        .options = {{.name = "kind",
                     .takes = Takes::text,
@@ -170,8 +164,7 @@ std::vector<Verb> author_verbs() {
            "The file is loaded without a check of owner or signature: at your own risk, and in a process of "
            "its own unless --in-process is given.",
        .arguments = {{.name = "FILE", .help = "the plugin's file NAME.so, with plugin.json beside it"},
-                     {.name = "METHOD",
-                      .help = "its name, whole (instances.list/1) or short (probe, types, list)"}},
+                     {.name = "METHOD", .help = "instances.list/1, or short: probe, types, list"}},
        .options = {config(),
                    {.name = "body",
                     .takes = Takes::text,
@@ -188,40 +181,6 @@ std::vector<Verb> author_verbs() {
        .examples = {{"slipway plugin call build/nimbus.so probe --config dev.conf",
                      "does the account work?"}},
        .run = plugin_call},
-      {.name = "check",
-       .help = "hold a plugin against everything that a host expects of it",
-       .description =
-           "Each test runs in a process of its own. Tests that need a cloud are skipped without --replay or "
-           "--live.",
-       .arguments = {{.name = "FILE", .help = "the plugin's file NAME.so, with plugin.json beside it"}},
-       .options = {config(),
-                   {.name = "filter",
-                    .takes = Takes::text,
-                    .value_name = "GLOB",
-                    .help = "only these tests: semantics/*"},
-                   {.name = "seed",
-                    .takes = Takes::text,
-                    .value_name = "SEED",
-                    .help = "of random bodies, to repeat a run"},
-                   {.name = "replay",
-                    .takes = Takes::text,
-                    .value_name = "DIR",
-                    .help = "the cloud's answers from these cassettes"},
-                   {.name = "record",
-                    .takes = Takes::text,
-                    .value_name = "DIR",
-                    .help = "keep the cloud's answers there"},
-                   {.name = "live",
-                    .help = "make real resources in the account of --config, and remove them"},
-                   {.name = "format",
-                    .takes = Takes::text,
-                    .value_name = "FORMAT",
-                    .choices = {"text", "json", "junit"},
-                    .fallback = "text",
-                    .help = "how to report"},
-                   in_process()},
-       .exits = {{ExitCode::failed, "a test failed"}},
-       .run = plugin_check},
       {.name = "pack",
        .help = "make the signed package that others install",
        .arguments = {{.name = "FILE", .help = "the plugin's file NAME.so, with plugin.json beside it"}},
@@ -238,11 +197,10 @@ std::vector<Verb> author_verbs() {
       {.name = "key",
        .help = "make a key to sign packages with",
        .arguments = {{.name = "ACTION", .choices = {"new", "show"}, .help = "what to do"},
-                     {.name = "NAME",
-                      .help = "new: makes NAME.key (keep it) and NAME.pub (publish it); show: a file"}},
+                     {.name = "NAME", .help = "new: of the files NAME.key and NAME.pub; show: a file"}},
        .run = plugin_key},
       {.name = "abi",
-       .help = "say what a file was built for and what it needs, without running it",
+       .help = "say what a file was built for and what it needs",
        .arguments = {{.name = "FILE", .repeatable = true, .help = "shared objects"}},
        .run = plugin_abi},
       on_search_path({.name = "docs",
@@ -293,10 +251,11 @@ Result<PluginPlaces> plugin_places(const Context& context, const Parsed& parsed)
   const fs::path root = program_root();
   places.search.prefix = root / "lib/slipway/plugins";
   places.search.build_tree = root / "plugins";
-  std::span<const std::string> paths;
-  if (has_search_path) paths = parsed.values("plugin-path");
-  places.search.development = plugin::development_paths(std::vector<std::string>(paths.begin(), paths.end()),
-                                                        context.value_of("SLIPWAY_PLUGIN_PATH").value_or(""));
+  if (has_search_path) {
+    std::string paths;
+    for (const std::string& path : parsed.values("plugin-path")) paths += path + ":";
+    places.search.development = plugin::development_paths({}, paths);
+  }
   return places;
 }
 

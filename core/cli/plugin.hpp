@@ -54,7 +54,6 @@ Result<ExitCode> plugin_trust(Context& context, const Parsed& parsed);
 
 Result<ExitCode> plugin_new(Context& context, const Parsed& parsed);
 Result<ExitCode> plugin_call(Context& context, const Parsed& parsed);
-Result<ExitCode> plugin_check(Context& context, const Parsed& parsed);
 Result<ExitCode> plugin_pack(Context& context, const Parsed& parsed);
 Result<ExitCode> plugin_key(Context& context, const Parsed& parsed);
 Result<ExitCode> plugin_abi(Context& context, const Parsed& parsed);

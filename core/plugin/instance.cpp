@@ -286,8 +286,9 @@ void PluginInstance::State::count_failure(const std::string& what) {
   while (failures.front() < now - limits.window.count()) failures.pop_front();
   if (failures.size() < limits.failures || closed) return;
   const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(limits.window).count();
-  const std::string reason =
-      message("{} failures within {} minutes, the last one: {}", failures.size(), minutes, what);
+  const std::string reason = failures.size() == 1 ? what
+                                                  : message("{} failures within {} minutes, the last one: {}",
+                                                            failures.size(), minutes, what);
   kLog.error("plugin quarantined", {{"plugin", name}, {"reason", reason}});
   if (current != nullptr) retire(std::exchange(current, nullptr), limits.cancel_grace);
   enter(InstancePhase::quarantined, reason);
