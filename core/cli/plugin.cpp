@@ -77,7 +77,7 @@ std::vector<Verb> operator_verbs() {
                  .help = "check and install a plugin",
                  .description =
                      "The package must be signed by a key that is trusted for this plugin, else nothing is "
-                     "installed. None of the plugin's code is run.",
+                     "installed.\nNone of the plugin's code is run.",
                  .arguments = {{.name = "PACKAGE",
                                 .help = "an archive of slipway plugin pack, or a plugin's directory"}},
                  .options = {{.name = "in-process", .help = "let the daemon run it in its own process"},

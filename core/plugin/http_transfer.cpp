@@ -14,9 +14,9 @@
 #include "plugin/http_transfer.hpp"
 
 #include "base/crash.hpp"
+#include "base/secret.hpp"
 #include "base/text.hpp"
 
-#include <openssl/crypto.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ void set(CURL* handle, CURLoption option, Value value) {
 // freed by libcurl and cannot be wiped; the process is not dumpable.)
 void wipe_and_free(curl_slist* lines) {
   for (const curl_slist* line = lines; line != nullptr; line = line->next)
-    OPENSSL_cleanse(line->data, std::strlen(line->data));
+    wipe(line->data, std::strlen(line->data));
   curl_slist_free_all(lines);
 }
 
