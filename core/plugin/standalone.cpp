@@ -8,6 +8,7 @@
 #include "plugin/in_process.hpp"
 #include "plugin/instance_services.hpp"
 #include "plugin/isolated.hpp"
+#include "plugin/local_state.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -48,79 +49,6 @@ Result<json::value> value_of(const SettingInfo& setting, const std::string& text
 }
 
 bool is_url(std::string_view text) { return text.starts_with("https://") || text.starts_with("http://"); }
-
-class MapSecrets final : public SecretSource {
- public:
-  explicit MapSecrets(const std::map<std::string, std::string>& secrets) {
-    for (const auto& [name, value] : secrets) secrets_.emplace(name, Secret(value));
-  }
-  Result<Secret> secret(std::string_view name) override {
-    const auto found = secrets_.find(name);
-    if (found == secrets_.end()) return fail(Code::not_found, "there is no secret {}", name);
-    return found->second.copy();
-  }
-
- private:
-  std::map<std::string, Secret, std::less<>> secrets_;
-};
-
-// kv/1 for as long as the process lives.
-class MemoryKv final : public KvStore {
- public:
-  void get(KvGetRequest request, Done<KvEntry> done) override {
-    const std::lock_guard lock(entries_mutex_);
-    const auto found = entries_.find(request.key);
-    if (found == entries_.end()) return done(fail(Code::not_found, "there is no key {}", request.key));
-    done(found->second);
-  }
-  void put(KvPutRequest request, Done<KvPutReply> done) override {
-    if (request.key.empty() || request.key.size() > kMaxKvKeyBytes ||
-        request.value.data.size() > kMaxKvValueBytes) {
-      return done(fail(Code::invalid, "key: expected 1 to {} bytes; value: at most {}", kMaxKvKeyBytes,
-                       kMaxKvValueBytes));
-    }
-    const std::lock_guard lock(entries_mutex_);
-    if (auto good = check_revision(request.key, request.if_revision); !good)
-      return done(std::move(good).error());
-    entries_[request.key] = KvEntry{request.key, std::move(request.value), ++revision_};
-    done(KvPutReply{revision_});
-  }
-  void remove(KvDeleteRequest request, Done<Unit> done) override {
-    const std::lock_guard lock(entries_mutex_);
-    if (auto good = check_revision(request.key, request.if_revision); !good)
-      return done(std::move(good).error());
-    entries_.erase(request.key);
-    done(Unit{});
-  }
-  void list(KvListRequest request, Done<KvListReply> done) override {
-    const std::lock_guard lock(entries_mutex_);
-    KvListReply reply;
-    for (auto at = entries_.lower_bound(std::max(request.prefix, request.after)); at != entries_.end();
-         ++at) {
-      if (!at->first.starts_with(request.prefix)) break;
-      if (at->first == request.after) continue;
-      if (reply.entries.size() >= std::max<std::uint32_t>(request.limit, 1)) {
-        reply.next = reply.entries.back().key;
-        break;
-      }
-      reply.entries.push_back({at->first, {}, at->second.revision});
-    }
-    done(std::move(reply));
-  }
-
- private:
-  Status check_revision(const std::string& key, std::optional<std::int64_t> wanted) const {
-    const auto found = entries_.find(key);
-    const std::int64_t revision = found == entries_.end() ? 0 : found->second.revision;
-    if (!wanted || *wanted == revision) return ok();
-    return fail(Code::conflict, "{}: if_revision is {}, the key has revision {}", key, *wanted, revision)
-        .rejected();
-  }
-
-  std::mutex entries_mutex_;  // guards what follows; completions only hand the answer on
-  std::map<std::string, KvEntry> entries_;
-  std::int64_t revision_ = 0;
-};
 
 // Shows each HTTP request, then lets the services do the work.
 class TracingServices final : public HostServices {
