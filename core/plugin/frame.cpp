@@ -119,8 +119,7 @@ void FrameSocket::shut() {
 }
 
 void FrameSocket::wake() {
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(wake_.get(), &one, sizeof one));  // a full counter wakes as well
+  ::eventfd_write(wake_.get(), 1);  // a full counter wakes as well
 }
 
 bool FrameSocket::send(const Frame& frame) {
@@ -185,8 +184,8 @@ Status FrameSocket::read_and_write(const std::function<void(Frame)>& on_frame) {
       return fs::error_of(errno, "waiting for", "the socket of a plugin");
     }
     if ((watched[1].revents & POLLIN) != 0) {
-      std::uint64_t count = 0;
-      static_cast<void>(::read(wake_.get(), &count, sizeof count));
+      eventfd_t count = 0;
+      ::eventfd_read(wake_.get(), &count);
     }
     if ((watched[0].revents & POLLOUT) != 0) write_queued();
     if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;

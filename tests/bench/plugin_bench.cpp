@@ -2,7 +2,8 @@
 // plugin_bench.cpp - what a call to a plugin costs: in this process and in a child, beside a bare function
 // call and a bare socket pair that carries as many bytes (BENCHMARKS P9). Times are of one call that is
 // waited for; the rate is of 64 at once. Each answer is compared. Five rounds in turn, median and spread.
-//   slipway_plugin_bench [--markdown]
+//   slipway_plugin_bench [--markdown] [SECONDS]    SECONDS: of a bystander's calls beside each kind of sin,
+//   default 1
 #include "base/crash.hpp"
 #include "support/channel_fixture.hpp"
 #include "support/plugins/probe.hpp"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -133,6 +135,45 @@ double rate(plugin::Channel& channel, const Steady::duration span) {
   return count / seconds;
 }
 
+struct BadRequest {
+  static constexpr std::string_view method = "bad.sin/1";
+  using Reply = json::value;
+};
+BOOST_DESCRIBE_STRUCT(BadRequest, (), ())
+
+// A bystander's calls for a while, one after the other: their p99 in us.
+double bystander_p99(ChannelFixture& bystander, std::chrono::nanoseconds span) {
+  std::vector<double> times;
+  for (const auto start = Steady::now(); Steady::now() - start < span;) {
+    const auto begin = Steady::now();
+    SLIPWAY_ASSERT(bystander.call(EchoRequest{"x"}));
+    times.push_back(us_since(begin));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return at(times, 0.99);
+}
+
+// The same while another instance sins, is ended, and comes again.
+double bystander_p99_beside(const std::string& sin, ChannelFixture& bystander,
+                            std::chrono::nanoseconds span) {
+  std::atomic<bool> is_over{false};
+  std::thread sinner([&] {
+    while (!is_over) {
+      ChannelFixture on;
+      const auto opened = on.open(Where::isolated, SLIPWAY_BAD_PLUGIN, {{"sin", sin}});
+      if (!opened) continue;
+      const auto call = on.start(BadRequest{});
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      static_cast<void>(on.close(std::chrono::milliseconds(50)));
+      static_cast<void>(call->wait().has_value());
+    }
+  });
+  const double p99 = bystander_p99(bystander, span);
+  is_over = true;
+  sinner.join();
+  return p99;
+}
+
 void row(const std::string& what, const Latency& latency, const std::string& note) {
   std::printf("| %s | %.2f us | %.2f to %.2f | %.2f us | %s |\n", what.c_str(), at(latency.p50, 0.5),
               at(latency.p50, 0), at(latency.p50, 1), at(latency.p99, 0.5), note.c_str());
@@ -144,7 +185,8 @@ std::string ratio(const Latency& ours, const Latency& limit, const char* of) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const int seconds = std::max(argc > 1 ? std::atoi(argv[argc - 1]) : 0, 1);
   const std::vector<std::pair<std::string, std::size_t>> sizes{
       {"1 B", 1}, {"4 KiB", 4096}, {"1 MiB", 1U << 20U}};
   ChannelFixture in_process;
@@ -202,5 +244,20 @@ int main() {
   std::printf("\n| start of an isolated instance | median | least to most |\n|---|---|---|\n");
   std::printf("| to its first possible call | %.1f ms | %.1f to %.1f |\n", at(starts, 0.5), at(starts, 0),
               at(starts, 1));
+
+  const auto span = std::chrono::seconds(seconds);
+  const double alone = bystander_p99(isolated, span);
+  std::printf(
+      "\n| a bystander's calls beside an instance that sins, %d s each | p99 | to alone (goal 2) "
+      "|\n|---|---|---|\n",
+      seconds);
+  std::printf("| alone | %.1f us | 1.00 |\n", alone);
+  for (const char* sin :
+       {"trap", "hang", "no-completion", "leak", "garbage", "huge-reply", "double-completion", "fork-bomb",
+        "close-descriptors", "thread-left", "stack-overflow"}) {
+    const double beside = bystander_p99_beside(sin, isolated, span);
+    std::printf("| %s | %.1f us | %.2f |\n", sin, beside, beside / alone);
+    std::fflush(stdout);
+  }
   return 0;
 }
