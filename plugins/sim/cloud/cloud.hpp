@@ -44,7 +44,8 @@ class Cloud {
   template <Request R>
   Answer<typename R::Reply> call(const R& request, std::int64_t now_ms) {
     Handled outcome = handle(R::method, encode(request), now_ms);
-    return {result_of<typename R::Reply>(std::move(outcome)), outcome.due_ms};
+    const std::int64_t due_ms = outcome.due_ms;
+    return {result_of<typename R::Reply>(std::move(outcome)), due_ms};
   }
 
   // Another script from now on: faults are counted anew, resources stay.

@@ -112,7 +112,7 @@ Result<std::unique_ptr<HttpListener>> HttpListener::open(std::uint16_t port) {
 
 std::uint16_t HttpListener::port() const { return loop_->acceptor.local_endpoint().port(); }
 
-void HttpListener::run(Serve serve, bool ends_with_stdin) {
+void HttpListener::run(const Serve& serve, bool ends_with_stdin) {
   asio::io_context& io = loop_->io;
   asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](const boost::system::error_code&, int) { io.stop(); });

@@ -23,7 +23,7 @@ class HttpListener {
 
   // Until SIGTERM or SIGINT; with `ends_with_stdin` also until the standard input ends, so that it does not
   // stay when the test that started it dies.
-  void run(Serve serve, bool ends_with_stdin);
+  void run(const Serve& serve, bool ends_with_stdin);
 
  private:
   struct Loop;

@@ -138,7 +138,7 @@ class SimProcess {
 };
 
 std::string file_with(const testing::TempDir& dir, const std::string& name, const std::string& text) {
-  const std::string path = dir.path(name);
+  std::string path = dir.path(name);
   std::ofstream(path) << text;
   return path;
 }
