@@ -93,7 +93,9 @@ void say_installed(Context& context, const plugin::Installed& installed, const s
 // The name of the plugin in a package that may be unsigned: of the file's name up to the first underscore, or
 // of the directory.
 std::string name_in(const std::string& path) {
-  const std::string file = std::filesystem::path(path).lexically_normal().filename();
+  std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  if (!normal.has_filename()) normal = normal.parent_path();  // "nimbus/"
+  const std::string file = normal.filename();
   return file.substr(0, file.find('_'));
 }
 

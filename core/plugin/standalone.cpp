@@ -48,6 +48,58 @@ Result<json::value> value_of(const SettingInfo& setting, const std::string& text
               setting.type == SettingType::list ? "a list" : "a map", detail::excerpt(text));
 }
 
+// What stands behind a name in a config file.
+struct Said {
+  std::size_t line;
+  std::string value;
+};
+using SaidByName = std::map<std::string, Said>;  // names in snake_case
+
+Result<SaidByName> read_lines(std::string_view text) {
+  SaidByName said;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      return fail(Code::invalid, "line {}: expected NAME = VALUE, got {}", number, detail::excerpt(line));
+    }
+    const std::string name = snake(trimmed(line.substr(0, equals)));
+    std::string value(trimmed(line.substr(equals + 1)));
+    if (value.starts_with('@')) {
+      auto file = fs::read_file(value.substr(1), kMaxConfigValue);
+      if (!file) return std::move(file).error().within(message("line {}: {}", number, name));
+      value = *std::move(file);
+      while (value.ends_with('\n') || value.ends_with('\r')) value.pop_back();
+    }
+    if (!said.try_emplace(name, Said{number, std::move(value)}).second)
+      return fail(Code::invalid, "line {}: {} stands twice", number, name);
+  }
+  return said;
+}
+
+// The environment's settings: what the plugin may reach. They are no settings of the plugin.
+Result<HttpScopeSettings> take_http(SaidByName& said) {
+  HttpScopeSettings http;
+  if (auto line = said.extract("endpoint_http")) {
+    const auto& [number, value] = line.mapped();
+    if (value != "allow" && value != "refuse") {
+      return fail(Code::invalid, "line {}: endpoint-http: expected allow or refuse, got {}", number,
+                  detail::excerpt(value));
+    }
+    http.is_http_allowed = value == "allow";
+  }
+  if (auto line = said.extract("endpoint_networks")) {
+    for (const std::string_view network : text::split(line.mapped().value, ','))
+      http.networks.emplace_back(trimmed(network));
+  }
+  if (auto line = said.extract("endpoint_ca")) http.ca_file = std::move(line.mapped().value);
+  if (auto line = said.extract("endpoint_proxy")) http.proxy = std::move(line.mapped().value);
+  return http;
+}
+
 bool is_url(std::string_view text) { return text.starts_with("https://") || text.starts_with("http://"); }
 
 // Shows each HTTP request, then lets the services do the work.
@@ -91,51 +143,18 @@ class TracingServices final : public HostServices {
 Result<PluginConfig> read_plugin_config(
     std::string_view text, const Manifest& manifest,
     const std::function<std::optional<std::string>(const std::string& name)>& variable) {
+  SLIPWAY_TRY(SaidByName said, read_lines(text));
   PluginConfig config;
-  std::map<std::string, std::string> said;
-  std::size_t number = 0;
-  while (!text.empty()) {
-    ++number;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty() || line.front() == '#') continue;
-    const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos || equals == 0) {
-      return fail(Code::invalid, "line {}: expected NAME = VALUE, got {}", number, detail::excerpt(line));
-    }
-    const std::string name = snake(trimmed(line.substr(0, equals)));
-    std::string value(trimmed(line.substr(equals + 1)));
-    if (value.starts_with('@')) {
-      SLIPWAY_TRY(value, fs::read_file(value.substr(1), kMaxConfigValue));
-      while (value.ends_with('\n') || value.ends_with('\r')) value.pop_back();
-    }
-    if (!said.emplace(name, std::move(value)).second)
-      return fail(Code::invalid, "line {}: {} stands twice", number, name);
-  }
-  const auto take = [&](const std::string& name) {
-    const auto found = said.find(name);
-    return found == said.end() ? std::string() : said.extract(found).mapped();
-  };
-  const std::string http = take("endpoint_http");
-  if (!http.empty() && http != "allow" && http != "refuse") {
-    return fail(Code::invalid, "endpoint-http: expected allow or refuse, got {}", detail::excerpt(http));
-  }
-  config.http.is_http_allowed = http == "allow";
-  for (std::string networks = take("endpoint_networks"); !networks.empty();) {
-    const std::size_t comma = std::min(networks.find(','), networks.size());
-    config.http.networks.emplace_back(trimmed(std::string_view(networks).substr(0, comma)));
-    networks.erase(0, comma + 1);
-  }
-  config.http.ca_file = take("endpoint_ca");
-  config.http.proxy = take("endpoint_proxy");
+  SLIPWAY_TRY(config.http, take_http(said));
   config.http.instance = manifest.name;
   config.http.credential = manifest.name;
 
   for (const SettingInfo& setting : manifest.settings) {
     std::optional<std::string> value;
-    if (const auto found = said.find(setting.name); found != said.end()) {
-      value = said.extract(found).mapped();
+    std::string origin = setting.env;  // for errors
+    if (auto line = said.extract(setting.name)) {
+      value = std::move(line.mapped().value);
+      origin = message("line {}", line.mapped().line);
     } else if (!setting.env.empty() && variable) {
       value = variable(setting.env);
     }
@@ -145,19 +164,22 @@ Result<PluginConfig> read_plugin_config(
       continue;
     }
     if (value) {
-      SLIPWAY_TRY(config.settings[setting.name], value_of(setting, *value));
+      auto typed = value_of(setting, *value);
+      if (!typed) return std::move(typed).error().within(origin);
+      config.settings[setting.name] = *std::move(typed);
     } else if (setting.default_value.is_string()) {
       value = std::string(setting.default_value.get_string());
     }
     if (value && is_url(*value)) config.http.endpoints.push_back({setting.name, *value});
   }
   if (said.empty()) return config;
+  // The first of them in the file.
+  const auto unknown = std::min_element(
+      said.begin(), said.end(), [](const auto& a, const auto& b) { return a.second.line < b.second.line; });
   std::vector<std::string_view> names;
   for (const SettingInfo& setting : manifest.settings) names.emplace_back(setting.name);
-  const std::string& unknown = said.begin()->first;
-  const auto near = slipway::text::closest(unknown, names);
-  return fail(Code::invalid, "{}: {} has no such setting{}", unknown, manifest.name,
-              near ? message(" (did you mean {}?)", *near) : std::string());
+  return fail(Code::invalid, "line {}: {} has no setting {}{}", unknown->second.line, manifest.name,
+              unknown->first, text::did_you_mean(unknown->first, names));
 }
 
 // Destroyed from the last member up: first the instance, then what it uses.
@@ -194,7 +216,7 @@ struct Standalone::Impl {
     static_cast<void>(is_settled.wait(Deadline::never()));
     const InstanceStatus status = instance->status();
     if (status.phase == InstancePhase::ready) return ok();
-    return fail(Code::invalid, "{}", status.reason);
+    return fail(Code::internal, "{}", status.reason);
   }
 
   void open_channel(PluginInstance::ChannelEvents events, Done<std::unique_ptr<Channel>> opened) {

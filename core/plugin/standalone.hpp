@@ -54,7 +54,7 @@ struct StandaloneSpec {
 // Thread-safe. Waits; so never from an executor of its own.
 class Standalone {
  public:
-  // The instance is open, or why not.
+  // The instance is open, or why not: invalid is a setting of the HTTP service, internal what the plugin did.
   [[nodiscard]] static Result<std::unique_ptr<Standalone>> open(StandaloneSpec spec);
   ~Standalone();
 
