@@ -211,7 +211,9 @@ struct FoundNote {
 bool scan_notes(std::string_view bytes, std::uint64_t offset, std::uint64_t alignment,
                 std::vector<FoundNote>& found) {
   const auto aligned = [alignment](std::uint64_t x) { return (x + alignment - 1) / alignment * alignment; };
-  const std::string_view own_name(SLIPWAY_NOTE_NAME, SLIPWAY_NOTE_NAME_BYTES);
+  // With its NUL, as the note counts it.
+  const std::string_view own_name(SLIPWAY_NOTE_NAME, sizeof SLIPWAY_NOTE_NAME);
+  static_assert(sizeof SLIPWAY_NOTE_NAME == SLIPWAY_NOTE_NAME_BYTES);
   for (std::uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes.size();) {
     Elf64_Nhdr head{};
     std::memcpy(&head, bytes.data() + at, sizeof head);

@@ -65,7 +65,7 @@ Result<std::vector<std::string>> sweep_leftovers(const std::string& directory, c
   };
   std::error_code ignored;
   for (const std::string& name : names_in(directory)) {
-    const std::string path = directory + "/" + name;
+    const std::string path = std::string(directory).append("/").append(name);
     if (name.starts_with(kStagingPrefix)) {
       SLIPWAY_TRY(sweep_directory(path));
     } else if (name.starts_with(kReplacementPrefix)) {
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> sweep_leftovers(const std::string& directory, c
     } else if (is_plugin_name(name)) {
       for (const std::string& version : names_in(path)) {
         if (!is_version_directory(version) || is_named(lock, name, version)) continue;
-        SLIPWAY_TRY(sweep_directory(path + "/" + version));
+        SLIPWAY_TRY(sweep_directory(std::string(path).append("/").append(version)));
       }
       if (lock.find(name) == nullptr) stdfs::remove(path, ignored);  // only if it is empty
     }

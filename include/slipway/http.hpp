@@ -273,12 +273,11 @@ class HttpClient {
   std::string words = text.empty() ? detail::excerpt(reply.body, 200) : std::string(text);
   if (reply.status >= 300 && reply.status <= 399)
     words = message("redirects to {}", reply.header("location"));
-  Failure failure = words.empty()
-                        ? fail(meaning.code, "http {} from {}", reply.status, reply.request)
-                        : fail(meaning.code, "http {} from {}: {}", reply.status, reply.request, words);
-  if (meaning.is_rejected) std::move(failure).rejected();
-  if (reply.retry_after) std::move(failure).retry_after(*reply.retry_after);
-  return failure;
+  Error error = words.empty() ? fail(meaning.code, "http {} from {}", reply.status, reply.request)
+                              : fail(meaning.code, "http {} from {}: {}", reply.status, reply.request, words);
+  if (meaning.is_rejected) error.outcome = Outcome::rejected;
+  if (reply.retry_after) error.retry_after_ms = reply.retry_after->count();
+  return error;
 }
 
 namespace detail {

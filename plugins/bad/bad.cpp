@@ -182,7 +182,7 @@ extern "C" const slipway_plugin* slipway_plugin_entry(std::uint32_t host_min_maj
   return is_spoken ? &kTable : nullptr;
 }
 
-__attribute__((section(SLIPWAY_NOTE_SECTION), used, aligned(4))) static const slipway_note_record bad_note = {
+__attribute__((section(SLIPWAY_NOTE_SECTION), used, aligned(4))) static const slipway_note_record kNote = {
     SLIPWAY_NOTE_NAME_BYTES,
     sizeof(slipway_note),
     SLIPWAY_NOTE_TYPE,

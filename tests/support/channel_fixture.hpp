@@ -14,6 +14,10 @@
 #include <string>
 #include <utility>
 
+#ifndef SLIPWAY_PLUGIN_HOST
+#define SLIPWAY_PLUGIN_HOST "slipway-plugin-host"  // so that this header stands alone; the build says the path
+#endif
+
 namespace slipway {
 
 enum class Where { in_process, isolated };

@@ -100,6 +100,7 @@ class HostLink {
     request.deadline_ns = deadline_ns;
     request.method = as_bytes(method);
     request.body = as_bytes(body);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a key, never an address
     host_.call(host_.self, &request, &HostLink::complete, reinterpret_cast<void*>(key));
   }
 

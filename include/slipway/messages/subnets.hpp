@@ -16,11 +16,11 @@ struct Subnet {
   std::uint32_t vlan = 0;
   std::vector<std::string> zones;  // empty: in all
   std::string space;               // where the cloud has such a word
-  bool public_ = false;            // its addresses are reached from outside
+  bool is_public = false;          // its addresses are reached from outside
 
   static constexpr std::array required{std::string_view("id"), std::string_view("cidr")};
 };
-BOOST_DESCRIBE_STRUCT(Subnet, (), (id, name, cidr, network, vlan, zones, space, public_))
+BOOST_DESCRIBE_STRUCT(Subnet, (), (id, name, cidr, network, vlan, zones, space, is_public))
 
 // Empty: all.
 struct SubnetsRequest {
