@@ -14,7 +14,8 @@ namespace slipway::testing {
 
 class TempDir {
  public:
-  TempDir() : path_((std::filesystem::temp_directory_path() / "slipway-test-XXXXXX").string()) {
+  TempDir() : TempDir(std::filesystem::temp_directory_path()) {}
+  explicit TempDir(const std::filesystem::path& parent) : path_((parent / "slipway-test-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), path_);
   }
   TempDir(const TempDir&) = delete;
