@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plugin.hpp - the noun `plugin`: which plugins there are and who is trusted (plugin_store_verbs.cpp), and
-// what their authors need (plugin_author_verbs.cpp). All of it works without a daemon. Thread rule: one
-// thread.
+// what their authors need (plugin_author_verbs.cpp, plugin_call.cpp). All of it works without a daemon.
+// Thread rule: one thread.
 #pragma once
 
 #include "cli/command.hpp"

@@ -6,7 +6,8 @@
 #
 #   plugin_author.sh BUILD_DIRECTORY SOURCE_DIRECTORY
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-build=$1 sources=$2
+build=$(cd "$1" && pwd -P)
+sources=$(cd "$2" && pwd -P)
 prefix=$WORK/prefix
 
 # The installation: programs and SDK, as two packages would have them.
