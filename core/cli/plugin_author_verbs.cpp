@@ -212,8 +212,8 @@ Result<ExitCode> plugin_docs(Context& context, const Parsed& parsed) {
     if (!setting.example.empty()) what += "; for example `" + setting.example + "`";
     const std::string fallback =
         setting.default_value.is_null() ? "" : "`" + json::serialize(setting.default_value) + "`";
-    line("| `" + kebab(setting.name) + "` | " + boost::describe::enum_to_string(setting.type, "?") + " | " +
-         fallback + " | " + what + " |");
+    line(message("| `{}` | {} | {} | {} |", kebab(setting.name),
+                 boost::describe::enum_to_string(setting.type, "?"), fallback, what));
   }
   const Permissions permissions = permissions_of(manifest);
   line("");
