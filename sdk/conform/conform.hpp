@@ -41,7 +41,6 @@ struct Options {
 
   std::string filter = "*";         // "GROUP/NAME", with * and ?
   std::uint64_t seed = 0x5eed7c11;  // of random bodies
-  unsigned rounds = 100;            // of create and destroy
   unsigned fuzz_bodies = 2000;      // of the whole run
   Cloud cloud = Cloud::none;
   std::string cassettes;  // directory: read with replay; with live written, unless it is empty
@@ -60,8 +59,7 @@ enum class Verdict {
 };
 BOOST_DESCRIBE_ENUM(Verdict, passed, failed, not_applicable, skipped)
 
-// What a failed test found.
-struct Finding {
+struct Failure {
   std::string what;     // was done; wanted, got
   std::string why;      // it matters
   std::string look_at;  // where the reason may be: requests, settings
@@ -72,7 +70,7 @@ struct Finding {
 struct TestResult {
   std::string name;  // "semantics/start-same-nonce"
   Verdict verdict = Verdict::passed;
-  std::optional<Finding> failure;
+  std::optional<Failure> failure;
   std::string reason;       // of not_applicable and skipped
   std::uint64_t count = 1;  // of bodies, in fuzz
   std::chrono::milliseconds took{0};
@@ -121,9 +119,8 @@ BOOST_DESCRIBE_ENUM(Format, text, json, junit)
 // The tests of one plugin. One thread.
 class Suite {
  public:
-  // Reads file, settings and cassettes, and asks the plugin whose account it has. invalid: settings that
-  // cannot be read, no such file; not_found: a directory of cassettes without any, a program of the host that
-  // is missing.
+  // Looks at the file, not yet at its code. invalid: settings that cannot be read, no such file; not_found: a
+  // directory of cassettes without any, a program of the host that is missing.
   [[nodiscard]] static Result<std::unique_ptr<Suite>> open(Options options);
   virtual ~Suite() = default;
 
