@@ -15,7 +15,8 @@
 #include <utility>
 
 #ifndef SLIPWAY_PLUGIN_HOST
-#define SLIPWAY_PLUGIN_HOST "slipway-plugin-host"  // so that this header stands alone; the build says the path
+#define SLIPWAY_PLUGIN_HOST \
+  "slipway-plugin-host"  // so that this header stands alone; the build says the path
 #endif
 
 namespace slipway {
