@@ -18,18 +18,24 @@ namespace {
 namespace stdfs = std::filesystem;
 using namespace slipway;
 
-// In memory if that is possible: what is unpacked is synced.
-std::string make_place() {
-  std::error_code ignored;
-  std::string path =
-      stdfs::is_directory("/dev/shm", ignored) ? "/dev/shm/slipway-fuzz-XXXXXX" : "/tmp/slipway-fuzz-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) abort();
-  return path;
-}
+// In memory if that is possible: what is unpacked is synced. Goes with the process.
+struct Place {
+  Place() {
+    std::error_code ignored;
+    path = stdfs::is_directory("/dev/shm", ignored) ? "/dev/shm/slipway-fuzz-XXXXXX"
+                                                    : "/tmp/slipway-fuzz-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) abort();
+  }
+  ~Place() {
+    std::error_code ignored;
+    stdfs::remove_all(path, ignored);
+  }
+  std::string path;
+};
 
 void try_package(std::string_view bytes) {
-  static const std::string place = make_place();
-  const std::string out = place + "/out";
+  static const Place place;
+  const std::string out = place.path + "/out";
   stdfs::create_directory(out);
   const fs::FileDescriptor archive(memfd_create("package", MFD_CLOEXEC));
   const fs::FileDescriptor directory(open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -48,7 +54,7 @@ void try_package(std::string_view bytes) {
   }
   if (total > limits.total_bytes) abort();
   stdfs::remove_all(out);
-  if (!stdfs::is_empty(place)) abort();
+  if (!stdfs::is_empty(place.path)) abort();
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ std::vector<BadArtefact> bad_places() {
       {"manifest that all may write", check, mode("/plugin.json", 0666)},
       {"helper that its group may write", check, mode("/helpers/mount.sh", 0775)},
       {"directory that all may write", check, mode("", 0777)},
-      {"directory that is sticky but for its group", check, mode("/helpers", 0775)},
+      {"helpers that their group may write", check, mode("/helpers", 0775)},
       {"parent that its group may write", check, mode("/..", 0775)},
       {"archive that all may write", check,
        [](Artefact& a) {
