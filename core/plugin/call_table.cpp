@@ -2,6 +2,7 @@
 #include "plugin/call_table.hpp"
 
 #include "base/crash.hpp"
+#include "plugin/frame.hpp"
 
 #include <slipway/codec.hpp>
 
@@ -43,25 +44,50 @@ CallTable::~CallTable() {
   tables().tables.erase(number_);
 }
 
-std::uint64_t CallTable::open(Deadline deadline, RawDone done, std::uint64_t id) {
-  std::optional<Error> closed;
-  {
+namespace {
+
+Status check(const PluginCall& call) {
+  if (call.method.empty() || call.method.size() > kMaxMethodBytes) {
+    return fail(Code::invalid, "a method's name has 1 to {} bytes, this one has {}", kMaxMethodBytes,
+                call.method.size())
+        .rejected();
+  }
+  if (call.body.size() <= SLIPWAY_MESSAGE_MAX_BYTES) return ok();
+  return fail(Code::invalid, "{}: the request has {} bytes, at most {} are taken", call.method,
+              call.body.size(), SLIPWAY_MESSAGE_MAX_BYTES)
+      .rejected();
+}
+
+}  // namespace
+
+std::uint64_t CallTable::open(const PluginCall& call, RawDone done) {
+  Status status = check(call);
+  if (status) {
     const std::lock_guard lock(open_mutex_);
-    if (!closed_) {
-      if (id == 0) id = number_ << kCallBits | next_++;
-      open_.emplace(id, Open{std::move(done), deadline, false, {}});
+    if (!refusal_) {
+      const std::uint64_t id = call.id != 0 ? call.id : number_ << kCallBits | next_++;
+      open_.emplace(id, Open{std::move(done), call.deadline, false, {}});
       return id;
     }
-    closed = closed_;
+    status = *refusal_;
   }
-  finish(std::move(done), static_cast<slipway_status>(closed->code), encode_error(*closed));
+  const Error& error = status.error();
+  finish(std::move(done), static_cast<slipway_status>(error.code), encode_error(error));
   return 0;
 }
 
 bool CallTable::complete(std::uint64_t id, slipway_status status, std::string body) {
   if (end(id, status, std::move(body))) return true;
+  {
+    const std::lock_guard lock(open_mutex_);
+    if (is_closed_) return false;  // it was ended here, and nobody counts any more
+  }
   hooks_.late_completion();
   return false;
+}
+
+void CallTable::reject(std::uint64_t id, const Error& why) {
+  end(id, static_cast<slipway_status>(why.code), encode_error(why));
 }
 
 bool CallTable::end(std::uint64_t id, slipway_status status, std::string body) {
@@ -99,36 +125,65 @@ bool CallTable::cancel(std::uint64_t id) {
   return true;
 }
 
-bool CallTable::is_cancelled(std::uint64_t id) const {
+bool CallTable::is_wanted(std::uint64_t id) const {
   const std::lock_guard lock(open_mutex_);
   const auto found = open_.find(id);
-  return found == open_.end() || found->second.is_cancelled;
+  return found != open_.end() && !found->second.is_cancelled;
+}
+
+bool CallTable::is_given_up(std::uint64_t id) const {
+  const std::lock_guard lock(open_mutex_);
+  const auto found = open_.find(id);
+  return is_closed_ || (found != open_.end() && found->second.is_cancelled);
+}
+
+void CallTable::refuse(const Error& why) {
+  const std::lock_guard lock(open_mutex_);
+  if (refusal_) return;
+  refusal_ = why;
+  refusal_->outcome = Outcome::rejected;
 }
 
 void CallTable::close(const Error& why) {
+  refuse(why);
   std::vector<std::uint64_t> ids;
+  std::vector<std::uint64_t> services;
   {
     const std::lock_guard lock(open_mutex_);
-    if (!closed_) closed_ = why;
+    is_closed_ = true;
     for (const auto& [id, call] : open_) ids.push_back(id);
+    services = own_services_;
   }
+  for (const std::uint64_t service : services) hooks_.cancel_service(service);
   const std::string body = encode_error(why);
   for (const std::uint64_t id : ids) end(id, static_cast<slipway_status>(why.code), body);
 }
 
-std::optional<Deadline> CallTable::add_service(std::uint64_t parent, std::uint64_t service) {
-  if (parent == 0) return Deadline::never();
+Result<Deadline> CallTable::add_service(std::uint64_t parent, std::uint64_t service, std::size_t bytes) {
   const std::lock_guard lock(open_mutex_);
   const auto found = open_.find(parent);
-  if (found == open_.end() || found->second.is_cancelled) return std::nullopt;
-  found->second.services.push_back(service);
-  return found->second.deadline;
+  const bool is_over = parent == 0 ? is_closed_ : found == open_.end() || found->second.is_cancelled;
+  if (is_over) return fail(Code::cancelled, "what it is made for was given up, or has ended").rejected();
+  if (services_ == kMaxOpenServices || service_bytes_ + bytes > kMaxOpenServiceBytes) {
+    return fail(Code::exhausted, "{} service calls of {} bytes are open, at most {} of {} may be", services_,
+                service_bytes_, kMaxOpenServices, kMaxOpenServiceBytes)
+        .rejected();
+  }
+  ++services_;
+  service_bytes_ += bytes;
+  (parent == 0 ? own_services_ : found->second.services).push_back(service);
+  return parent == 0 ? Deadline::never() : found->second.deadline;
 }
 
-void CallTable::remove_service(std::uint64_t parent, std::uint64_t service) {
+void CallTable::remove_service(std::uint64_t parent, std::uint64_t service, std::size_t bytes) {
   const std::lock_guard lock(open_mutex_);
-  const auto found = open_.find(parent);
-  if (found != open_.end()) std::erase(found->second.services, service);
+  --services_;
+  service_bytes_ -= bytes;
+  if (parent == 0) {
+    std::erase(own_services_, service);
+  } else if (const auto found = open_.find(parent); found != open_.end()) {
+    std::erase(found->second.services, service);
+  }
 }
 
 std::vector<std::uint64_t> CallTable::open_calls() const {

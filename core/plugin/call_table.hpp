@@ -16,6 +16,10 @@
 
 namespace slipway::plugin {
 
+// What one instance may have open at its host. A plugin that works needs a handful for each of its calls.
+inline constexpr std::size_t kMaxOpenServices = 1024;
+inline constexpr std::size_t kMaxOpenServiceBytes = std::size_t{64} << 20U;
+
 // Thread-safe. No callback runs with its lock held.
 class CallTable : public std::enable_shared_from_this<CallTable> {
  public:
@@ -29,22 +33,28 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
   [[nodiscard]] static std::shared_ptr<CallTable> make(Hooks hooks, std::uint64_t number = 0);
   ~CallTable();
 
-  // The call's number, unique in this process; `id`: the one that it must be (a child takes its host's). 0:
-  // the table is closed, and `done` gets the reason.
-  [[nodiscard]] std::uint64_t open(Deadline deadline, RawDone done, std::uint64_t id = 0);
-  // False: not open; counted.
+  // The number under which the call is open, unique in this process; call.id if it has one (a child takes its
+  // host's). 0: it cannot be made, and `done` gets the reason, which is proof that nothing came of it.
+  [[nodiscard]] std::uint64_t open(const PluginCall& call, RawDone done);
+  // By the plugin's word. False: not open; counted, but not after close().
   bool complete(std::uint64_t id, slipway_status status, std::string body);
+  // Ends a call that the plugin has not seen. Not open: ignored.
+  void reject(std::uint64_t id, const Error& why);
   // True: the call is open and was not cancelled before; its service calls are.
   bool cancel(std::uint64_t id);
-  // Also true of a call that is open no longer: nobody waits for it either.
-  [[nodiscard]] bool is_cancelled(std::uint64_t id) const;
-  // Calls that are open and that come later end with this.
+  // Open and not cancelled.
+  [[nodiscard]] bool is_wanted(std::uint64_t id) const;
+  // The `cancelled` of abi.h. After close() true of all: what the plugin still works at was given up.
+  [[nodiscard]] bool is_given_up(std::uint64_t id) const;
+  // Calls that come later end with this, as rejected.
+  void refuse(const Error& why);
+  // Also the open ones, with the outcome that it says; and all services are given up, and refused.
   void close(const Error& why);
 
-  // A service call is made for `parent`: the time that bounds it, or nothing when the parent is not open or
-  // was cancelled. 0 as parent has no bound.
-  [[nodiscard]] std::optional<Deadline> add_service(std::uint64_t parent, std::uint64_t service);
-  void remove_service(std::uint64_t parent, std::uint64_t service);
+  // A service call of so many bytes is made for `parent` (0: for none): the time that bounds it. cancelled:
+  // the parent is not open or was cancelled; exhausted: too many are open. What was added is removed.
+  [[nodiscard]] Result<Deadline> add_service(std::uint64_t parent, std::uint64_t service, std::size_t bytes);
+  void remove_service(std::uint64_t parent, std::uint64_t service, std::size_t bytes);
 
   [[nodiscard]] std::vector<std::uint64_t> open_calls() const;
   // Calls `drained` once, as soon as no call is open; on the thread that ended the last one, or at once.
@@ -74,7 +84,11 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
   mutable std::mutex open_mutex_;  // guards what follows
   std::unordered_map<std::uint64_t, Open> open_;
   std::uint64_t next_ = 1;
-  std::optional<Error> closed_;
+  std::optional<Error> refusal_;
+  bool is_closed_ = false;
+  std::vector<std::uint64_t> own_services_;  // for no call
+  std::size_t services_ = 0;                 // open ones of all calls and of none, and their bytes
+  std::size_t service_bytes_ = 0;
   std::function<void()> drained_;
 };
 

@@ -42,7 +42,8 @@ class Channel {
 
   // Takes no more calls, cancels the open ones, waits for them at most `grace`, then ends the instance.
   // `closed(is_clean)` comes once, on the completions executor. Not clean: something of the plugin still ran
-  // at the end; a child was killed, threads in this process were written off. Afterwards no completion comes.
+  // at the end; a child was killed, threads in this process were written off. Afterwards no completion comes,
+  // and nothing of the channel touches the completions executor.
   virtual void close(std::chrono::nanoseconds grace, std::function<void(bool is_clean)> closed) = 0;
 
   // The plugin's manifest as describe answered it.
@@ -58,7 +59,7 @@ struct OpenSpec {
   CreateMessage create;
   unsigned threads = 4;  // of the pool that calls run on, at least 1
   HostServices& services;
-  Executor& completions;  // never runs plugin code
+  Executor& completions;  // never runs plugin code; one task at a time, in their order
   // The instance is gone although nobody closed it. At most once, on the completions executor, after all open
   // calls have got the same reason.
   std::function<void(Error why)> ended;

@@ -36,7 +36,7 @@ class RemoteServices final : public HostServices {
   void call(ServiceCall call, RawDone done) override {
     {
       const std::lock_guard lock(open_mutex_);
-      open_.emplace(call.id, std::move(done));
+      open_.emplace(call.id, Open{std::move(done), call.parent != 0});
     }
     const bool is_sent = socket_.send({.kind = FrameKind::call,
                                        .id = call.id,
@@ -49,8 +49,16 @@ class RemoteServices final : public HostServices {
              encode_error(fail(Code::unavailable, "the host does not take service calls").rejected()));
     }
   }
-  // The host knows: a call's end or cancellation comes from there, or was sent there.
-  void cancel(std::uint64_t) override {}
+  // Of a call's the host knows: its end or cancellation comes from there, or was sent there. The others are
+  // given up when the instance ends, and nothing is asked of the host any more.
+  void cancel(std::uint64_t id) override {
+    {
+      const std::lock_guard lock(open_mutex_);
+      const auto found = open_.find(id);
+      if (found == open_.end() || found->second.has_parent) return;
+    }
+    answer(id, SLIPWAY_CANCELLED, encode_error(fail(Code::cancelled, "the plugin's instance ends")));
+  }
   void notify(std::uint64_t call, std::string_view topic, std::string_view body) override {
     socket_.send({.kind = FrameKind::notify,
                   .id = call,
@@ -64,16 +72,21 @@ class RemoteServices final : public HostServices {
       const std::lock_guard lock(open_mutex_);
       const auto found = open_.find(id);
       if (found == open_.end()) return;
-      done = std::move(found->second);
+      done = std::move(found->second.done);
       open_.erase(found);
     }
     done(status, std::move(body));
   }
 
  private:
+  struct Open {
+    RawDone done;
+    bool has_parent;
+  };
+
   FrameSocket& socket_;
   std::mutex open_mutex_;  // guards open_
-  std::unordered_map<std::uint64_t, RawDone> open_;
+  std::unordered_map<std::uint64_t, Open> open_;
 };
 
 // The first frame, read before there is any thread: the sandbox is entered alone.
@@ -174,7 +187,8 @@ class ChildProcess {
   }
 
   void send_done(std::uint64_t id, slipway_status status, std::string body) {
-    socket_.send({.kind = FrameKind::done, .status = status, .id = id, .body = std::move(body)});
+    // Not to be left to the socket's thread: a plugin that closes descriptors takes that one's end away too.
+    if (!socket_.send_done(id, status, std::move(body))) ::_exit(1);
   }
 
   SystemClock clock_;

@@ -3,6 +3,8 @@
 
 #include "base/crash.hpp"
 
+#include <slipway/codec.hpp>
+
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -104,7 +106,8 @@ void FrameSocket::join() {
 }
 
 void FrameSocket::start(std::string thread_name, std::function<void(Frame)> on_frame,
-                        std::function<void(Status)> on_end) {
+                        std::function<void(Status)> on_end, int peer) {
+  peer_ = peer;
   thread_ = std::thread([this, name = std::move(thread_name), on_frame = std::move(on_frame),
                          on_end = std::move(on_end)]() noexcept {
     ::pthread_setname_np(::pthread_self(), name.substr(0, 15).c_str());
@@ -123,9 +126,21 @@ void FrameSocket::wake() {
 }
 
 bool FrameSocket::send(const Frame& frame) {
+  constexpr std::size_t kShortBytes = 4096;
+  const bool is_end = frame.kind == FrameKind::done || frame.kind == FrameKind::cancel ||
+                      frame.kind == FrameKind::close || frame.kind == FrameKind::sin;
+  const bool has_reserve = is_end && frame.body.size() <= kShortBytes;
   std::string head = encode_frame_head(frame);
   const std::lock_guard lock(queue_mutex_);
-  if (is_shut_ || queued_bytes_ + head.size() + frame.body.size() > kMaxQueuedBytes) return false;
+  if (is_shut_) return false;
+  if (queued_bytes_ + head.size() + frame.body.size() >
+      kMaxQueuedBytes + (has_reserve ? kReservedBytes : 0)) {
+    if (has_reserve) {
+      is_peer_hung_ = true;
+      break_off();
+    }
+    return false;
+  }
   std::size_t sent = 0;
   if (queue_.empty()) {  // the common way: straight into the socket, by the caller
     std::array<iovec, 2> parts{
@@ -134,7 +149,10 @@ bool FrameSocket::send(const Frame& frame) {
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
     const ssize_t count = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return false;
+    if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      break_off();
+      return false;
+    }
     sent = count < 0 ? 0 : static_cast<std::size_t>(count);
     if (sent == head.size() + frame.body.size()) return true;
   }
@@ -146,6 +164,24 @@ bool FrameSocket::send(const Frame& frame) {
   return true;
 }
 
+bool FrameSocket::send_done(std::uint64_t id, slipway_status status, std::string body) {
+  if (send({.kind = FrameKind::done, .status = status, .id = id, .body = std::move(body)})) return true;
+  const Error error =
+      fail(Code::unavailable, "its end found no place: {} bytes wait already for a peer that does not read",
+           kMaxQueuedBytes);
+  return send(
+      {.kind = FrameKind::done, .status = SLIPWAY_UNAVAILABLE, .id = id, .body = encode_error(error)});
+}
+
+void FrameSocket::break_off() {
+  queue_.clear();
+  queued_bytes_ = 0;
+  written_ = 0;
+  is_shut_ = true;
+  ::shutdown(socket_.get(), SHUT_RDWR);  // a reader still gets what is there, and then the end
+  wake();
+}
+
 void FrameSocket::write_queued() {
   const std::lock_guard lock(queue_mutex_);
   while (!queue_.empty()) {
@@ -154,7 +190,8 @@ void FrameSocket::write_queued() {
         ::send(socket_.get(), front.data() + written_, front.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0) {
       if (errno == EINTR) continue;
-      return;  // full: poll says when; broken: reading says so
+      if (errno != EAGAIN && errno != EWOULDBLOCK) break_off();
+      return;  // full: poll says when
     }
     written_ += static_cast<std::size_t>(count);
     queued_bytes_ -= static_cast<std::size_t>(count);
@@ -174,8 +211,9 @@ void FrameSocket::run(const std::function<void(Frame)>& on_frame, const std::fun
 Status FrameSocket::read_and_write(const std::function<void(Frame)>& on_frame) {
   FrameParser parser;
   std::string buffer(std::size_t{64} << 10U, '\0');
+  int peer = peer_;
   while (true) {
-    std::array<pollfd, 2> watched{{{socket_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+    std::array<pollfd, 3> watched{{{socket_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}, {peer, POLLIN, 0}}};
     {
       const std::lock_guard lock(queue_mutex_);
       if (!queue_.empty()) watched[0].events |= POLLOUT;
@@ -187,10 +225,18 @@ Status FrameSocket::read_and_write(const std::function<void(Frame)>& on_frame) {
       eventfd_t count = 0;
       ::eventfd_read(wake_.get(), &count);
     }
+    if (watched[2].revents != 0) {
+      ::shutdown(socket_.get(), SHUT_RD);  // what the peer has sent is read, and then the end
+      peer = -1;
+    }
     if ((watched[0].revents & POLLOUT) != 0) write_queued();
     if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     const ssize_t count = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (count == 0) return ok();
+    if (count == 0) {
+      if (!is_peer_hung_) return ok();
+      return fail(Code::unavailable, "it does not read what it is sent: {} bytes wait",
+                  kMaxQueuedBytes + kReservedBytes);
+    }
     if (count < 0) {
       if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) continue;
       if (errno == ECONNRESET) return ok();  // the peer ended with unread bytes

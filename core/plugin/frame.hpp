@@ -68,22 +68,27 @@ class FrameParser {
 // Thread-safe.
 class FrameSocket {
  public:
-  // Bytes that wait for a peer that does not read; beyond it the peer counts as hung.
+  // Bytes that wait for a peer that does not read; beyond it nothing is taken but what ends something and is
+  // short: for that there is some more, and a peer that lets even this become full has hung.
   static constexpr std::size_t kMaxQueuedBytes = std::size_t{64} << 20U;
+  static constexpr std::size_t kReservedBytes = std::size_t{1} << 20U;
 
   explicit FrameSocket(fs::FileDescriptor socket);
   ~FrameSocket();  // shut() and join()
 
   // `on_frame` runs on the socket's thread; it must not block, as nothing is read meanwhile. `on_end` comes
-  // once, last: the peer closed (ok), or what was wrong.
-  void start(std::string thread_name, std::function<void(Frame)> on_frame,
-             std::function<void(Status)> on_end);
+  // once, last: the peer closed or hears nothing any more (ok), or what was wrong. `peer`: a pidfd; the end
+  // of that process is the end of the socket, whoever else holds it (its own children). -1: none.
+  void start(std::string thread_name, std::function<void(Frame)> on_frame, std::function<void(Status)> on_end,
+             int peer = -1);
 
-  // Never blocks. False: the socket is closed, or too much waits.
+  // Never blocks. False: the socket is closed, or too much waits; nothing of the frame was sent.
   bool send(const Frame& frame);
+  // `done` of a call. An answer that finds no place becomes a short error, as no end may get lost. False: not
+  // even that, the socket is closed.
+  bool send_done(std::uint64_t id, slipway_status status, std::string body);
   // The peer sees the end; the thread ends.
   void shut();
-  [[nodiscard]] bool is_shut() const { return is_shut_; }
   // Waits for the thread; not from its own callbacks.
   void join();
 
@@ -91,12 +96,15 @@ class FrameSocket {
   void run(const std::function<void(Frame)>& on_frame, const std::function<void(Status)>& on_end);
   Status read_and_write(const std::function<void(Frame)>& on_frame);
   void write_queued();
+  void break_off();  // with queue_mutex_: nothing is sent any more; what has come is still read
   void wake();
 
   const fs::FileDescriptor socket_;
   const fs::FileDescriptor wake_;  // eventfd
+  int peer_ = -1;                  // borrowed
   std::thread thread_;
   std::atomic<bool> is_shut_{false};
+  std::atomic<bool> is_peer_hung_{false};
 
   std::mutex queue_mutex_;  // guards what follows, and the order of writing
   std::deque<std::string> queue_;

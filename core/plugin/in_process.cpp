@@ -78,7 +78,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
         host_{sizeof(slipway_host),  SLIPWAY_ABI_VERSION,  this,
               &Instance::on_service, &Instance::on_notify, &Instance::on_cancelled} {}
 
-  // On the pool.
+  // On the pool. After a failure nothing more comes from the plugin once `when_silent` says so.
   Status create() {
     SLIPWAY_TRY(table_, load_library(spec_.library));
     Said manifest;
@@ -101,7 +101,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   }
 
   CallId call(PluginCall call, RawDone done) {
-    const std::uint64_t id = calls_->open(call.deadline, std::move(done), call.id);
+    const std::uint64_t id = calls_->open(call, std::move(done));
     if (id == 0) return CallId{0};
     pool_.post([self = shared_from_this(), id, call = std::move(call)] { self->run(id, call); });
     return CallId{id};
@@ -111,33 +111,42 @@ class Instance : public std::enable_shared_from_this<Instance> {
     if (!calls_->cancel(id)) return;
     // On the thread of the answers: cancel() is plugin code, and the pool may be full of what waits for it.
     enter();
-    answers_.post([self = shared_from_this(), id] {
-      self->table_->cancel(self->instance_, id);
-      self->leave();
-    });
+    post_answer([self = shared_from_this(), id] { self->table_->cancel(self->instance_, id); });
   }
 
   void close(std::chrono::nanoseconds grace, std::function<void(bool)> closed) {
+    calls_->refuse(fail(Code::unavailable, "the plugin's instance is being closed"));
+    // Who comes first says how it ended; afterwards nothing touches the completions executor, which may go.
     auto once = std::make_shared<std::atomic<bool>>(false);
     const TimerId timer = spec_.completions.post_after(grace, [self = shared_from_this(), once, closed] {
       if (once->exchange(true)) return;
       self->write_off();
-      closed(false);
+      self->spec_.completions.post([closed] { closed(false); });  // behind the ends of its calls
     });
     for (const std::uint64_t id : calls_->open_calls()) cancel(id);
     calls_->when_drained([self = shared_from_this(), once, closed, timer] {
-      self->calls_->close(fail(Code::unavailable, "the plugin's instance was closed").rejected());
-      // Behind the calls that have completed and still run to their return; several threads may, so the last
-      // one to leave destroys.
-      self->when_unused([self, once, closed, timer] {
+      self->when_silent([self, once, closed, timer] {
+        if (*once) return;  // written off: its calls were ended here, and not by the plugin
         self->table_->destroy(self->instance_);
-        self->spec_.completions.post([self, once, closed, timer] {
-          if (once->exchange(true)) return;
-          self->spec_.completions.cancel(timer);
-          closed(true);
-        });
+        if (once->exchange(true)) return;
+        self->spec_.completions.cancel(timer);
+        self->spec_.completions.post([closed] { closed(true); });
       });
     });
+  }
+
+  // Calls `silent` on the pool, when services were given up and have answered, and calls that have completed
+  // have run to their return.
+  void when_silent(std::function<void()> silent) {
+    calls_->close(fail(Code::unavailable, "the plugin's instance was closed"));
+    {
+      const std::lock_guard lock(inside_mutex_);
+      if (inside_ > 0) {
+        silent_ = std::move(silent);
+        return;
+      }
+    }
+    pool_.post(std::move(silent));
   }
 
   // Nothing of it is waited for any more, and nothing freed: threads of the plugin may be anywhere.
@@ -147,21 +156,37 @@ class Instance : public std::enable_shared_from_this<Instance> {
     kLog.error("a plugin's threads were written off", {{"library", spec_.library}});
     calls_->close(fail(Code::unavailable,
                        "the plugin did not end its calls; its threads in this process were written off"));
+    {
+      // What its threads still posted to the completions executor before they hung, they have posted.
+      const std::lock_guard lock(inside_mutex_);
+    }
     const std::lock_guard lock(lost_mutex);
     lost.push_back(shared_from_this());
   }
 
-  Executor& pool() { return pool_; }
+  // Around everything that uses the plugin's instance, or will, so that destroy() comes after it.
+  void enter() {
+    const std::lock_guard lock(inside_mutex_);
+    ++inside_;
+  }
+  void leave() {
+    std::function<void()> silent;
+    {
+      const std::lock_guard lock(inside_mutex_);
+      if (--inside_ == 0) silent = std::exchange(silent_, nullptr);
+    }
+    if (silent) pool_.post(std::move(silent));
+  }
+
   const OpenSpec& spec() const { return spec_; }
   const std::string& description() const { return description_; }
 
  private:
   void run(std::uint64_t id, const PluginCall& call) {
     enter();
-    if (calls_->is_cancelled(id)) {
+    if (!calls_->is_wanted(id)) {
       // Given up before it began: the plugin never sees it, which is proof that nothing was made.
-      const Error error = fail(Code::cancelled, "{} was given up before it began", call.method).rejected();
-      calls_->complete(id, SLIPWAY_CANCELLED, encode_error(error));
+      calls_->reject(id, fail(Code::cancelled, "{} was given up before it began", call.method).rejected());
     } else {
       const slipway_request request{sizeof(slipway_request),
                                     0,
@@ -175,39 +200,24 @@ class Instance : public std::enable_shared_from_this<Instance> {
     leave();
   }
 
-  // Around everything that uses the plugin's instance, so that destroy() comes after it.
-  void enter() {
+  // Of who has entered. Under the lock, so that the post has returned when the answer leaves: the threads may
+  // go then.
+  void post_answer(Task answer) {
     const std::lock_guard lock(inside_mutex_);
-    ++inside_;
-  }
-  void leave() {
-    std::function<void()> unused;
-    {
-      const std::lock_guard lock(inside_mutex_);
-      if (--inside_ == 0) unused = std::exchange(unused_, nullptr);
-    }
-    if (unused) pool_.post(std::move(unused));
-  }
-
-  void when_unused(std::function<void()> unused) {
-    {
-      const std::lock_guard lock(inside_mutex_);
-      if (inside_ > 0) {
-        unused_ = std::move(unused);
-        return;
-      }
-    }
-    pool_.post(std::move(unused));
+    answers_.post([self = shared_from_this(), answer = std::move(answer)] {
+      answer();
+      self->leave();
+    });
   }
 
   static void on_service(void* self, const slipway_request* request, slipway_done done,
                          void* token) noexcept {
     auto& instance = *static_cast<Instance*>(self);
+    instance.enter();
     const auto answer = [keep = instance.shared_from_this(), done, token](slipway_status status,
                                                                           std::string body) {
       // Not on the service's own thread: a plugin's continuation may take its time.
-      keep->answers_.post(
-          [keep, done, token, status, body = std::move(body)] { done(token, status, bytes(body)); });
+      keep->post_answer([done, token, status, body = std::move(body)] { done(token, status, bytes(body)); });
     };
     const bool is_sane_request = request != nullptr && request->size >= sizeof(slipway_request) &&
                                  is_sane(request->method) && is_sane(request->body);
@@ -228,7 +238,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   }
 
   static std::int32_t on_cancelled(void* self, std::uint64_t call) noexcept {
-    return static_cast<Instance*>(self)->calls_->is_cancelled(call) ? 1 : 0;
+    return static_cast<Instance*>(self)->calls_->is_given_up(call) ? 1 : 0;
   }
 
   const OpenSpec spec_;
@@ -242,8 +252,8 @@ class Instance : public std::enable_shared_from_this<Instance> {
   std::string description_;
 
   std::mutex inside_mutex_;  // guards what follows
-  unsigned inside_ = 0;      // calls and cancellations inside the plugin, or on their way there
-  std::function<void()> unused_;
+  unsigned inside_ = 0;      // calls, cancellations and answers inside the plugin, or on their way there
+  std::function<void()> silent_;
 };
 
 class InProcessChannel final : public Channel {
@@ -273,13 +283,14 @@ class InProcessChannel final : public Channel {
   std::atomic<bool> is_closed_ = false;
 };
 
-// What is being opened; touched on the completions executor only, but for the creation itself.
+// What is being opened. Whoever sets `is_over`, the limit or the end of create(), owns the rest.
 struct Opening {
   std::unique_ptr<Threads> threads;
   std::shared_ptr<Instance> instance;
   Done<std::unique_ptr<Channel>> opened;
   std::optional<TimerId> timer;
-  bool is_over = false;
+  Status created = ok();
+  std::atomic<bool> is_over = false;
 };
 
 }  // namespace
@@ -294,24 +305,30 @@ void open_in_process(OpenSpec spec, Executor* pool, Done<std::unique_ptr<Channel
   Executor& completions = opening->instance->spec().completions;
   completions.post([opening, &calls, &completions] {
     opening->timer = completions.post_after(kCreateLimit, [opening] {
-      opening->is_over = true;
+      if (opening->is_over.exchange(true)) return;
       opening->instance->write_off();
       if (opening->threads != nullptr) opening->threads->lose();
       opening->opened(fail(Code::unavailable, "{}: create did not end in {}",
                            opening->instance->spec().library, kCreateLimit));
     });
     calls.post([opening, &completions] {
-      Status created = opening->instance->create();
-      completions.post([opening, &completions, created = std::move(created)]() mutable {
-        if (opening->is_over) return static_cast<void>(created.has_value());
-        opening->is_over = true;
+      opening->created = opening->instance->create();
+      const auto finish = [opening, &completions] {
+        if (opening->is_over.exchange(true)) return;  // written off: the executor may be gone
         completions.cancel(*opening->timer);
-        // Out of what the task on the pool holds: threads are never dropped on one of themselves.
-        auto threads = std::move(opening->threads);
-        if (!created) return opening->opened(std::move(created).error());
-        opening->opened(std::unique_ptr<Channel>(
-            std::make_unique<InProcessChannel>(std::move(opening->instance), std::move(threads))));
-      });
+        completions.post([opening] {
+          // Out of what the task on the pool holds: threads are never dropped on one of themselves.
+          auto threads = std::move(opening->threads);
+          if (!opening->created) return opening->opened(opening->created.error());
+          opening->opened(std::unique_ptr<Channel>(
+              std::make_unique<InProcessChannel>(std::move(opening->instance), std::move(threads))));
+        });
+      };
+      if (!opening->created) return opening->instance->when_silent(finish);
+      const auto instance = opening->instance;
+      instance->enter();
+      finish();
+      instance->leave();
     });
   });
 }

@@ -8,6 +8,7 @@
 #include <slipway/codec.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -60,6 +61,9 @@ struct PluginInstance::State : std::enable_shared_from_this<State> {
   const Hooks hooks;
 
   std::shared_ptr<Generation> current;
+  unsigned opening = 0;  // channels that are being opened; closing waits for them
+  std::uint64_t last_replacement = 0;
+  std::uint64_t taken_replacement = 0;  // the latest one that opened
   std::vector<std::shared_ptr<Generation>> retired;
   std::map<std::uint64_t, Call> calls;
   std::deque<std::uint64_t> waiting;
@@ -173,14 +177,24 @@ void PluginInstance::replace(Opener opener, Done<Unit> replaced) {
       return replaced(fail(Code::cancelled, "{} is being closed", state->name).rejected());
     }
     auto generation = std::make_shared<Generation>();
+    const std::uint64_t number = ++state->last_replacement;
+    ++state->opening;
     opener(state->events_for(generation),
-           [state, generation, opener, replaced](Result<std::unique_ptr<Channel>> opened) {
-             if (!opened) return replaced(std::move(opened).error());
-             generation->channel = *std::move(opened);
-             if (state->closed || state->phase() == InstancePhase::closed) {
-               state->retire(generation, std::chrono::nanoseconds(0));
-               return replaced(fail(Code::cancelled, "{} is being closed", state->name).rejected());
+           [state, generation, number, opener, replaced](Result<std::unique_ptr<Channel>> opened) {
+             --state->opening;
+             if (!opened) {
+               replaced(std::move(opened).error());
+               return state->finish_closing();
              }
+             generation->channel = *std::move(opened);
+             const bool is_late = number < state->taken_replacement;
+             if (state->closed || is_late) {
+               state->retire(generation, std::chrono::nanoseconds(0));
+               return replaced(fail(Code::cancelled, "{}: {}", state->name,
+                                    is_late ? "a later replacement was faster" : "it is being closed")
+                                   .rejected());
+             }
+             state->taken_replacement = number;
              if (state->restart_timer)
                state->strand.cancel(*std::exchange(state->restart_timer, std::nullopt));
              state->opener = opener;
@@ -224,12 +238,16 @@ PluginInstance::ChannelEvents PluginInstance::State::events_for(
           [weak](Sin sin) {
             const auto state = weak.lock();
             if (state == nullptr) return;
+            std::uint64_t times = 0;
+            state->change([&](InstanceStatus& s) {
+              times = ++(sin == Sin::late_completion ? s.late_completions : s.bad_requests);
+            });
+            // Less and less often: it may do nothing else.
+            if (!std::has_single_bit(times)) return;
             kLog.warn("a plugin misbehaved",
                       {{"plugin", state->name},
-                       {"what", detail::wire_name(boost::describe::enum_to_string(sin, "?"))}});
-            state->change([&](InstanceStatus& s) {
-              ++(sin == Sin::late_completion ? s.late_completions : s.bad_requests);
-            });
+                       {"what", detail::wire_name(boost::describe::enum_to_string(sin, "?"))},
+                       {"count", times}});
           },
           in_process_is_out};
 }
@@ -239,6 +257,7 @@ void PluginInstance::State::open() {
   restart_timer.reset();
   enter(InstancePhase::opening);
   current = std::make_shared<Generation>();
+  ++opening;
   opener(events_for(current),
          [state = shared_from_this(), generation = current](Result<std::unique_ptr<Channel>> opened) {
            state->on_opened(generation, std::move(opened));
@@ -247,8 +266,13 @@ void PluginInstance::State::open() {
 
 void PluginInstance::State::on_opened(const std::shared_ptr<Generation>& generation,
                                       Result<std::unique_ptr<Channel>> opened) {
+  --opening;
   if (opened) generation->channel = *std::move(opened);
-  if (generation->is_retired) return close_if_unused(generation);  // closed or replaced meanwhile
+  if (generation->is_retired) {  // closed or replaced meanwhile
+    if (opened) return close_if_unused(generation);
+    std::erase(retired, generation);
+    return finish_closing();
+  }
   if (!opened) {
     const Error& error = opened.error();
     current = nullptr;
@@ -327,7 +351,6 @@ void PluginInstance::State::retire(const std::shared_ptr<Generation>& generation
 void PluginInstance::State::close_if_unused(const std::shared_ptr<Generation>& generation) {
   if (!generation->is_retired || generation->open > 0 || generation->is_closing ||
       generation->channel == nullptr) {
-    if (generation->is_retired && generation->channel == nullptr) finish_closing();
     return;
   }
   generation->is_closing = true;
@@ -340,7 +363,7 @@ void PluginInstance::State::close_if_unused(const std::shared_ptr<Generation>& g
 }
 
 void PluginInstance::State::finish_closing() {
-  if (!closed || !calls.empty()) return;
+  if (!closed || !calls.empty() || opening > 0) return;
   const bool is_in_use = std::any_of(retired.begin(), retired.end(), [](const auto& generation) {
     return generation->channel != nullptr || generation->is_closing;
   });
@@ -434,7 +457,7 @@ void PluginInstance::State::on_done(std::uint64_t ticket, slipway_status status,
     change([](InstanceStatus& s) { ++s.internal_errors; });
     kLog.warn("plugin reported a bug of its own",
               {{"plugin", name}, {"method", call.call.method}, {"error", error.message}});
-    count_failure(call.call.method + ": " + error.message);
+    if (call.generation == current) count_failure(call.call.method + ": " + error.message);
   }
   begin_waiting();
   count_load();
@@ -499,7 +522,7 @@ void PluginInstance::State::on_stuck(std::uint64_t ticket) {
                                  state->in_process_is_out = true;
                                generation->channel.reset();
                                std::erase(state->retired, generation);
-                               if (was_current) {
+                               if (was_current && state->current == nullptr) {  // not replaced meanwhile
                                  state->count_failure(reason);
                                  state->back_off(reason);
                                }

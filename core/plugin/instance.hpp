@@ -87,11 +87,12 @@ class PluginInstance {
   void cancel(TicketId ticket);
 
   // New settings, another credential or version: opens beside the old one, which drains and is closed. On
-  // failure the old one stays.
+  // failure the old one stays. Of several that open at once the one that was asked for last stays.
   void replace(Opener opener, Done<Unit> replaced);
   // Out of quarantine, or of waiting for the next try.
   void retry();
-  // Takes no more calls; what runs has `grace`, then it is cancelled. `closed` comes once.
+  // Takes no more calls; what runs has `grace`, then it is cancelled. `closed` comes once, when no channel is
+  // left, none that was just being opened either.
   void close(std::chrono::nanoseconds grace, std::function<void()> closed);
 
   [[nodiscard]] InstanceStatus status() const;

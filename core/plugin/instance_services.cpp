@@ -6,6 +6,7 @@
 
 #include <boost/mp11/algorithm.hpp>
 
+#include <bit>
 #include <chrono>
 #include <type_traits>
 #include <utility>
@@ -161,7 +162,19 @@ void InstanceServices::cancel(std::uint64_t id) {
   if (give_up) give_up();
 }
 
+bool InstanceServices::takes_note(std::size_t bytes) {
+  if (bytes <= kMaxNoteBytes && notes_.try_take(parts_.executor.clock().monotonic_ns()).is_taken) return true;
+  const std::uint64_t dropped = ++dropped_notes_;
+  if (std::has_single_bit(dropped) && parts_.notes.log) {  // less and less often
+    parts_.notes.log(0, LogNote{LogSeverity::warn,
+                                "the plugin says too much at once, the rest is dropped",
+                                {{"count", std::to_string(dropped)}}});
+  }
+  return false;
+}
+
 void InstanceServices::notify(std::uint64_t call, std::string_view topic, std::string_view body) {
+  if (!takes_note(body.size())) return;
   const auto tell = [&]<class Note>(std::type_identity<Note>, const auto& sink) {
     if (topic != Note::topic || !sink) return;
     const auto note = decode<Note>(body);

@@ -3,9 +3,11 @@
 // does it, and back.
 #pragma once
 
+#include "base/token_bucket.hpp"
 #include "plugin/http_service.hpp"
 #include "plugin/services.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -16,7 +18,10 @@
 
 namespace slipway::plugin {
 
-// What a plugin tells about a call (0: about none). Called on any thread; must not block.
+// What a plugin tells about a call (0: about none). Called on any thread; must not block. No more than
+// kMaxNotes come, and none that is larger than kMaxNoteBytes; the rest is dropped, which `log` is told.
+inline constexpr TokenBucket::Budget kMaxNotes{.per_second = 200, .burst = 2000};
+inline constexpr std::size_t kMaxNoteBytes = std::size_t{64} << 10U;
 struct NoteSinks {
   std::function<void(std::uint64_t call, const LogNote& note)> log;
   std::function<void(std::uint64_t call, const ProgressNote& note)> progress;
@@ -68,7 +73,11 @@ class InstanceServices final : public HostServices {
   Done<Reply> ender(std::uint64_t id);
   void set_give_up(std::uint64_t id, std::function<void()> give_up);
 
+  bool takes_note(std::size_t bytes);
+
   const Parts parts_;
+  TokenBucket notes_{kMaxNotes};
+  std::atomic<std::uint64_t> dropped_notes_{0};
   std::mutex open_mutex_;  // guards what follows
   std::condition_variable open_changed_;
   std::unordered_map<std::uint64_t, Open> open_;

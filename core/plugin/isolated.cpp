@@ -48,31 +48,28 @@ class IsolatedChannel final : public Channel {
     opened_ = std::move(opened);
     open_timer_ = spec_.completions.post_after(kOpenLimit, [this] {
       if (opened_ == nullptr) return;
-      end_reason(fail(Code::unavailable, "{}: the plugin process was not ready in {}; it was killed",
-                      spec_.library, kOpenLimit));
-      child_.kill();
+      kill(fail(Code::unavailable, "{}: the plugin process was not ready in {}; it was killed", spec_.library,
+                kOpenLimit));
     });
     socket_->start(
         "plugin-io", [this](Frame frame) { on_frame(std::move(frame)); },
-        [this](Status end) { on_end(std::move(end)); });
+        [this](Status end) { on_end(std::move(end)); }, child_.pidfd());
     if (!socket_->send({.kind = FrameKind::open, .body = encode(message)})) child_.kill();
   }
 
   CallId call(PluginCall call, RawDone done) override {
-    const std::uint64_t id = calls_->open(call.deadline, std::move(done));
+    const std::uint64_t id = calls_->open(call, std::move(done));
     if (id == 0) return CallId{0};
     const bool is_sent = socket_->send({.kind = FrameKind::call,
                                         .id = id,
                                         .deadline_ns = call.deadline.is_never() ? 0 : call.deadline.ns(),
                                         .method = std::move(call.method),
                                         .body = std::move(call.body)});
-    // A socket that is closed ends every call with the reason of its end, soon; one that is full is another
-    // case.
-    if (!is_sent && !socket_->is_shut()) {
-      const Error error = fail(Code::unavailable, "the plugin process does not read its calls; {} bytes wait",
-                               FrameSocket::kMaxQueuedBytes)
-                              .rejected();
-      calls_->complete(id, SLIPWAY_UNAVAILABLE, encode_error(error));
+    if (!is_sent) {
+      calls_->reject(id, fail(Code::unavailable,
+                              "the plugin process takes no call: it ends, or {} bytes wait for it already",
+                              FrameSocket::kMaxQueuedBytes)
+                             .rejected());
     }
     return CallId{id};
   }
@@ -83,21 +80,23 @@ class IsolatedChannel final : public Channel {
   }
 
   void close(std::chrono::nanoseconds grace, std::function<void(bool)> closed) override {
+    calls_->refuse(fail(Code::unavailable, "the plugin's instance is being closed"));
     {
       const std::lock_guard lock(end_mutex_);
-      if (!has_ended_) {
-        closed_ = std::move(closed);
-        is_closing_ = true;
-      }
+      if (!has_ended_) closed_ = std::move(closed);
     }
     if (closed) return spec_.completions.post([closed] { closed(true); });  // it had ended by itself
-    spec_.completions.post_after(grace, [this, alive = std::weak_ptr(alive_)] {
+    spec_.completions.post_after(grace, [this, grace, alive = std::weak_ptr(alive_)] {
       if (alive.expired()) return;
       was_killed_at_close_ = true;
-      child_.kill();
+      kill(fail(Code::unavailable, "the plugin process did not end within {} of its closing; it was killed",
+                grace));
     });
     for (const std::uint64_t id : calls_->open_calls()) cancel(CallId{id});
-    calls_->when_drained([this] { socket_->send({.kind = FrameKind::close}); });
+    calls_->when_drained([this] {
+      calls_->close(fail(Code::unavailable, "the plugin's instance was closed"));  // its own services end too
+      socket_->send({.kind = FrameKind::close});
+    });
   }
 
   const std::string& description() const override { return opened_message_.description; }
@@ -112,15 +111,14 @@ class IsolatedChannel final : public Channel {
   void on_frame(Frame frame) {
     switch (frame.kind) {
       case FrameKind::done:
-        if (frame.id == 0) return on_opened(std::move(frame));
+        if (frame.id == 0 && !has_answered_) return on_opened(std::move(frame));
         calls_->complete(frame.id, frame.status, std::move(frame.body));
         return;
       case FrameKind::call:
-        gate_.call(
-            {0, frame.parent, frame.deadline_ns, std::move(frame.method), std::move(frame.body)},
-            [socket = socket_, id = frame.id](slipway_status status, std::string body) {
-              socket->send({.kind = FrameKind::done, .status = status, .id = id, .body = std::move(body)});
-            });
+        gate_.call({0, frame.parent, frame.deadline_ns, std::move(frame.method), std::move(frame.body)},
+                   [socket = socket_, id = frame.id](slipway_status status, std::string body) {
+                     socket->send_done(id, status, std::move(body));
+                   });
         return;
       case FrameKind::notify:
         return spec_.services.notify(frame.id, frame.method, frame.body);
@@ -130,11 +128,13 @@ class IsolatedChannel final : public Channel {
       case FrameKind::open:
       case FrameKind::cancel:
       case FrameKind::close:
-        return spec_.misbehaved(Sin::broken_frame);  // a host's word, from a child
+        spec_.misbehaved(Sin::broken_frame);
+        return kill(fail(Code::unavailable, "the plugin process was killed: it sent what only a host sends"));
     }
   }
 
   void on_opened(Frame frame) {
+    has_answered_ = true;
     Status status = ok();
     if (frame.status != SLIPWAY_OK) {
       status = decode_error(frame.status, frame.body);
@@ -156,10 +156,8 @@ class IsolatedChannel final : public Channel {
 
   void on_end(Status end) {
     if (!end) {
-      spec_.misbehaved(Sin::broken_frame);
-      end_reason(
-          std::move(end).error().within("the plugin process was killed, as what it sent is no protocol"));
-      child_.kill();
+      if (end.error().code == Code::invalid) spec_.misbehaved(Sin::broken_frame);
+      kill(fail(Code::unavailable, "the plugin process was killed: {}", end.error().message));
     }
     const Clock& clock = spec_.completions.clock();
     auto waited = child_.wait(clock, Deadline::after(clock, kExitLimit));
@@ -167,29 +165,38 @@ class IsolatedChannel final : public Channel {
       child_.kill();
       waited = child_.wait(clock, Deadline::never());
     }
-    const ChildEnd& child_end = *waited;
-    end_reason(fail(Code::unavailable, "the plugin process {}", child_end.text));
+    end_reason(fail(Code::unavailable, "the plugin process {}", waited->text));
+    const bool is_clean = !was_killed_at_close_ && !waited->was_signalled && waited->code == 0;
     Error why;
+    {
+      const std::lock_guard lock(end_mutex_);
+      why = *reason_;
+    }
+    calls_->close(why);
+    // Behind the ends of its calls; and the last use of this channel, which its owner may drop then.
+    spec_.completions.post([this, why, is_clean] { tell_end(why, is_clean); });
+  }
+
+  // On completions.
+  void tell_end(const Error& why, bool is_clean) {
     std::function<void(bool)> closed;
     {
       const std::lock_guard lock(end_mutex_);
       has_ended_ = true;
-      why = *reason_;
       closed = std::move(closed_);
     }
-    const bool is_clean =
-        is_closing_ && !was_killed_at_close_ && !child_end.was_signalled && child_end.code == 0;
-    calls_->close(is_closing_ ? Error(fail(Code::unavailable, "the plugin's instance was closed")) : why);
-    spec_.completions.post([this, why, closed = std::move(closed), is_clean] {
-      if (opened_ != nullptr) {
-        spec_.completions.cancel(*open_timer_);
-        return std::exchange(opened_, nullptr)(why);
-      }
-      if (closed) return closed(is_clean);
-      spec_.ended(why);
-    });
+    if (opened_ != nullptr) {
+      spec_.completions.cancel(*open_timer_);
+      return std::exchange(opened_, nullptr)(why);
+    }
+    if (closed) return closed(is_clean);
+    spec_.ended(why);
   }
 
+  void kill(Error why) {
+    end_reason(std::move(why));
+    child_.kill();
+  }
   // The first reason is the true one.
   void end_reason(Error why) {
     const std::lock_guard lock(end_mutex_);
@@ -201,18 +208,18 @@ class IsolatedChannel final : public Channel {
   Child child_;                                // waited for on the socket's thread; kill() from any
   const std::shared_ptr<CallTable> calls_;
   ServiceGate gate_;
-  OpenedMessage opened_message_;  // before `opened`, on the socket's thread
+  bool has_answered_ = false;     // the first `done` of id 0 has come; on the socket's thread
+  OpenedMessage opened_message_;  // of it, and unchanged since
 
   Done<Unit> opened_;  // on completions
   std::optional<TimerId> open_timer_;
-  std::atomic<bool> is_closing_{false};
   std::atomic<bool> was_killed_at_close_{false};
   const std::shared_ptr<int> alive_ = std::make_shared<int>();
 
   mutable std::mutex end_mutex_;  // guards what follows
   std::optional<Error> reason_;
   std::function<void(bool)> closed_;
-  std::atomic<bool> has_ended_{false};
+  bool has_ended_ = false;
 };
 
 }  // namespace

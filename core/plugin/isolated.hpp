@@ -16,7 +16,7 @@ struct Isolation {
   std::string program;  // path of slipway-plugin-host
   SandboxSpec sandbox;
   Spawner& spawner;
-  Executor& helpers;  // where a new process is waited for, some milliseconds
+  Executor& helpers;  // where a new process is waited for, some milliseconds; runs until `opened` has come
 };
 
 // Starts the child, which loads the library behind its sandbox and makes the instance; `opened` comes on

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // service_gate.hpp - where a plugin's calls to its host come in, from the C table or from a frame: they are
-// held against abi.h, bounded by the call that they are made for, and handed to the services.
+// held against abi.h, bounded in number and by the call that they are made for, and handed to the services.
 #pragma once
 
 #include "plugin/call_table.hpp"
 #include "plugin/services.hpp"
 
-#include <atomic>
 #include <memory>
 
 namespace slipway::plugin {
@@ -34,7 +33,6 @@ class ServiceGate {
   HostServices& services_;
   const std::shared_ptr<CallTable> calls_;
   const std::function<void()> bad_request_;
-  std::atomic<std::uint64_t> next_{1};
 };
 
 }  // namespace slipway::plugin

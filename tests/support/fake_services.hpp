@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fake_services.hpp - host services for tests of channels: a request over HTTP is answered by another thread,
-// with its path; one to "hang" only when it is given up. Thread-safe.
+// with its path; one to "hang" only when it is given up; to "huge" with more than a message may hold.
+// Thread-safe.
 #pragma once
 
 #include "base/executor.hpp"
@@ -39,7 +40,7 @@ class FakeServices final : public plugin::HostServices {
     executor_.post([done = std::move(done), url = request->url] {
       HttpCallReply reply;
       reply.status = 200;
-      reply.body = url;
+      reply.body = url.ends_with("huge") ? std::string(SLIPWAY_MESSAGE_MAX_BYTES + 1, 'x') : url;
       done(SLIPWAY_OK, encode(reply));
     });
   }
@@ -70,7 +71,7 @@ class FakeServices final : public plugin::HostServices {
   std::mutex mutex;  // guards what follows, but for `hanging`
   std::vector<Note> notes;
   std::vector<Deadline> deadlines;
-  std::atomic<int> hanging{0};
+  std::atomic<std::size_t> hanging{0};
 
  private:
   Executor& executor_;

@@ -5,6 +5,8 @@
 
 #include <slipway/provider.hpp>
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
@@ -35,7 +37,9 @@ class Probe {
             field("create_ms", &Config::create_ms).doc("how long creating takes")};
   }
 
-  Probe(Host& host, Config config) : http_(host.http({.base_url = "http://cloud.test"})) {
+  Probe(Host& host, Config config) : host_(host), http_(host.http({.base_url = "http://cloud.test"})) {
+    if (config.region == "hasty") flood_with("hang", 1);
+    if (config.region == "hasty") throw std::runtime_error("not while a service answers");
     if (config.region == "nowhere") throw std::runtime_error("no such region: nowhere");
     std::this_thread::sleep_for(std::chrono::milliseconds(config.create_ms));
   }
@@ -77,11 +81,30 @@ class Probe {
     return Text{request.text};
   }
 
+  Result<Text> flood(Call&, const FloodRequest& request) {
+    flood_with(request.path, request.count);
+    return Text{"flooded"};
+  }
+
+  Result<Text> forge(Call&, const ForgeRequest& request) {
+    constexpr int kHost = 3;
+    const std::string& bytes = request.bytes.data;
+    if (::write(kHost, bytes.data(), bytes.size()) < 0) return fail(Code::internal, "no socket");
+    return Text{"forged"};
+  }
+
  private:
+  void flood_with(const std::string& path, std::uint32_t count) {
+    const Call nobody = host_.background();
+    for (std::uint32_t i = 0; i < count; ++i)
+      http_.get(path).send(nobody, [](const Result<HttpReply>& r) { static_cast<void>(r.has_value()); });
+  }
+
+  Host& host_;
   const HttpClient http_;
 };
 
 }  // namespace
 
 SLIPWAY_PLUGIN(Probe, &Probe::echo, &Probe::nap, &Probe::fetch, &Probe::fetch_later, &Probe::die,
-               &Probe::tell)
+               &Probe::tell, &Probe::flood, &Probe::forge)

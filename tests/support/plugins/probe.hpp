@@ -54,4 +54,21 @@ struct TellRequest {
 };
 BOOST_DESCRIBE_STRUCT(TellRequest, (), (text))
 
+// So many service calls for no call, whose answers nobody waits for.
+struct FloodRequest {
+  std::string path;
+  std::uint32_t count = 0;
+  static constexpr std::string_view method = "test.flood/1";
+  using Reply = Text;
+};
+BOOST_DESCRIBE_STRUCT(FloodRequest, (), (path, count))
+
+// In a child: bytes that the plugin writes into the socket to its host.
+struct ForgeRequest {
+  Bytes bytes;
+  static constexpr std::string_view method = "test.forge/1";
+  using Reply = Text;
+};
+BOOST_DESCRIBE_STRUCT(ForgeRequest, (), (bytes))
+
 }  // namespace slipway

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // channel_test.cpp - the same cases over a plugin in this process and in a child of it.
+#include "plugin/call_table.hpp"
+#include "plugin/frame.hpp"
 #include "support/channel_fixture.hpp"
 #include "support/plugins/probe.hpp"
 
@@ -20,7 +22,7 @@ struct Opened : ChannelFixture {
     REQUIRE(opened);
   }
   // The call has reached the plugin's own waiting.
-  void wait_for_hanging(int count) {
+  void wait_for_hanging(std::size_t count) {
     while (services.hanging < count) std::this_thread::sleep_for(1ms);
   }
 };
@@ -199,7 +201,18 @@ TEST_CASE("a plugin that does not end is not waited for when it is closed", "[pl
   Opened on(where);
   const auto call = on.start(NapRequest{3000, true});
   std::this_thread::sleep_for(20ms);
-  CHECK_FALSE(on.close(50ms));
+  Event is_closed(on.clock);
+  bool was_clean = true;
+  bool had_ended = false;
+  on.channel->close(50ms, [&](bool is_clean) {
+    was_clean = is_clean;
+    had_ended = call->has_ended.is_set();
+    is_closed.set();
+  });
+  static_cast<void>(is_closed.wait(Deadline::never()));
+  on.channel.reset();
+  CHECK_FALSE(was_clean);
+  CHECK(had_ended);  // the ends of calls come first
   const auto end = call->wait();
   REQUIRE_FALSE(end);
   CHECK(end.error().code == Code::unavailable);
@@ -227,4 +240,137 @@ TEST_CASE("a crash ends all calls with its reason and this process lives", "[plu
   const auto after = on.call(EchoRequest{"x"});
   REQUIRE_FALSE(after);
   CHECK(after.error().code == Code::unavailable);
+  CHECK(after.error().outcome == Outcome::rejected);
+}
+
+TEST_CASE("what a plugin in this process does after it was written off touches nothing that is gone",
+          "[plugin]") {
+  {
+    Opened on(Where::in_process);
+    const auto call = on.start(NapRequest{30, true});
+    std::this_thread::sleep_for(5ms);
+    CHECK_FALSE(on.close(1ms));
+    CHECK(call->wait().error().outcome == Outcome::unknown);
+  }
+  std::this_thread::sleep_for(
+      50ms);  // it comes back while nobody is there; ASan and TSan see what it touches
+}
+
+TEST_CASE("a channel that is being closed takes no calls, and says so with proof", "[plugin]") {
+  Opened on(either());
+  const auto open = on.start(FetchRequest{"hang"});
+  on.wait_for_hanging(1);
+  Event is_closed(on.clock);
+  on.channel->close(5s, [&](bool) { is_closed.set(); });
+  const auto late = on.call(EchoRequest{"x"});
+  REQUIRE_FALSE(late);
+  CHECK(late.error().code == Code::unavailable);
+  CHECK(late.error().outcome == Outcome::rejected);
+  static_cast<void>(is_closed.wait(Deadline::never()));
+  on.channel.reset();
+  CHECK(open->wait().error().code == Code::cancelled);
+}
+
+TEST_CASE("a plugin has a bounded number of service calls open, and none after its end", "[plugin]") {
+  Opened on(either());
+  REQUIRE(on.call(FloodRequest{"hang", plugin::kMaxOpenServices + 100}));
+  on.wait_for_hanging(plugin::kMaxOpenServices);
+  const auto refused = on.call(FetchRequest{"a"});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::exhausted);
+  CHECK(on.services.hanging == plugin::kMaxOpenServices);
+  CHECK(on.close());
+  CHECK(on.services.hanging == 0);
+}
+
+TEST_CASE("services that a crashed plugin asked for are given up", "[plugin]") {
+  Opened on(Where::isolated);
+  REQUIRE(on.call(FloodRequest{"hang", 3}));
+  on.wait_for_hanging(3);
+  CHECK_FALSE(on.call(DieRequest{"abort"}));
+  static_cast<void>(on.ended.wait(Deadline::never()));
+  CHECK(on.services.hanging == 0);
+}
+
+TEST_CASE("services that a plugin asked for before its creation failed are given up", "[plugin]") {
+  ChannelFixture on;
+  const auto refused = on.open(either(), SLIPWAY_PROBE_PLUGIN, {{"region", "hasty"}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("not while a service answers") != std::string::npos);
+  CHECK(on.services.hanging == 0);
+}
+
+TEST_CASE("instances that share their services get each their own answers", "[plugin]") {
+  Opened first(either());
+  REQUIRE(first.call(FloodRequest{"hang", 1}));
+  first.wait_for_hanging(1);
+  auto old = std::move(first.channel);
+  REQUIRE(first.open(Where::in_process, SLIPWAY_PROBE_PLUGIN));
+  const auto hanging = first.start(FetchLaterRequest{"hang"});
+  first.wait_for_hanging(2);
+  std::swap(old, first.channel);
+  CHECK(first.close());
+  first.channel = std::move(old);
+  CHECK(first.services.hanging == 1);
+  first.channel->cancel(hanging->id);
+  CHECK(hanging->wait().error().code == Code::cancelled);
+}
+
+TEST_CASE("a request or a reply that no message may be is refused, and the next call works", "[plugin]") {
+  Opened on(either());
+  const auto end_of = [&](std::string method, std::string body) {
+    Event ended(on.clock);
+    Error error;
+    on.channel->call({std::move(method), std::move(body)},
+                     [&](slipway_status status, const std::string& said) {
+                       error = decode_error(status, said);
+                       ended.set();
+                     });
+    static_cast<void>(ended.wait(Deadline::never()));
+    return error;
+  };
+  for (const Error& error : {end_of("", "{}"), end_of(std::string(257, 'm'), "{}"),
+                             end_of("test.echo/1", std::string(SLIPWAY_MESSAGE_MAX_BYTES + 1, ' '))}) {
+    CHECK(error.code == Code::invalid);
+    CHECK(error.outcome == Outcome::rejected);
+  }
+  const auto huge = on.call(FetchRequest{"huge"});
+  REQUIRE_FALSE(huge);
+  CHECK(huge.error().code == Code::internal);
+  CHECK(on.call(EchoRequest{"x"}));
+}
+
+TEST_CASE("a child that says what only a host says, or no frame at all, is killed with that reason",
+          "[plugin]") {
+  struct Row {
+    std::string bytes;
+    const char* words;
+  };
+  using plugin::FrameKind;
+  const Row row =
+      GENERATE(Row{plugin::encode_frame_head({.kind = FrameKind::open}), "what only a host sends"},
+               Row{plugin::encode_frame_head({.kind = FrameKind::cancel}), "what only a host sends"},
+               Row{std::string(40, '\x7f'), "unknown kind"});
+  Opened on(Where::isolated);
+  const auto bystander = on.start(FetchRequest{"hang"});
+  on.wait_for_hanging(1);
+  static_cast<void>(on.call(ForgeRequest{Bytes{row.bytes}}).has_value());  // its answer may come first
+  const auto end = bystander->wait();
+  REQUIRE_FALSE(end);
+  CHECK(end.error().code == Code::unavailable);
+  CHECK(end.error().outcome == Outcome::unknown);
+  CHECK(end.error().message.find("was killed: ") != std::string::npos);
+  CHECK(end.error().message.find(row.words) != std::string::npos);
+  CHECK(on.sins == 1);
+}
+
+TEST_CASE("a child says only once what it is", "[plugin]") {
+  Opened on(Where::isolated);
+  const std::string before = on.channel->description();
+  const std::string body = R"({"description":"another","layers":[],"missing":[]})";
+  plugin::Frame frame{.kind = plugin::FrameKind::done, .body = body};
+  REQUIRE(on.call(ForgeRequest{Bytes{plugin::encode_frame_head(frame) + body}}));
+  CHECK(on.call(EchoRequest{"x"}));
+  CHECK(on.channel->description() == before);
+  CHECK(on.sins == 1);
 }

@@ -1,151 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // instance_test.cpp - the life of an instance over channels that a test plays, in virtual time.
-#include "plugin/client.hpp"
+#include "support/instance_fixture.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <deque>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 using namespace slipway;
 using namespace slipway::plugin;
 using namespace std::chrono_literals;
-
-namespace {
-
-// What the test holds of a channel that the instance owns.
-struct Played {
-  explicit Played(PluginInstance::ChannelEvents of) : events(std::move(of)) {}
-
-  std::deque<std::pair<PluginCall, RawDone>> calls;  // that have reached it
-  std::map<std::uint64_t, RawDone> open;
-  std::vector<std::uint64_t> cancelled;
-  PluginInstance::ChannelEvents events;
-  std::function<void(bool)> closed;
-  std::chrono::nanoseconds close_grace{-1};
-  bool is_dropped = false;
-
-  void answer(std::uint64_t id, slipway_status status, std::string body = "{}") {
-    auto done = std::move(open.at(id));
-    open.erase(id);
-    events.completions.post([done, status, body] { done(status, body); });
-  }
-  void crash(const std::string& why) {
-    const Error error = fail(Code::unavailable, "{}", why);
-    while (!open.empty()) answer(open.begin()->first, SLIPWAY_UNAVAILABLE, encode_error(error));
-    events.completions.post([this, error] { events.ended(error); });
-  }
-  void end_closing(bool is_clean) {
-    while (!open.empty()) answer(open.begin()->first, SLIPWAY_UNAVAILABLE);
-    events.completions.post([this, is_clean] { closed(is_clean); });
-  }
-};
-
-class PlayedChannel final : public Channel {
- public:
-  explicit PlayedChannel(std::shared_ptr<Played> played) : played_(std::move(played)) {}
-  ~PlayedChannel() override { played_->is_dropped = true; }
-  CallId call(PluginCall call, RawDone done) override {
-    const std::uint64_t id = ++last_;
-    played_->open[id] = std::move(done);
-    played_->calls.emplace_back(std::move(call), nullptr);
-    return CallId{id};
-  }
-  void cancel(CallId id) override { played_->cancelled.push_back(static_cast<std::uint64_t>(id)); }
-  void close(std::chrono::nanoseconds grace, std::function<void(bool)> closed) override {
-    played_->closed = std::move(closed);
-    played_->close_grace = grace;
-    if (played_->open.empty()) played_->end_closing(true);
-  }
-  const std::string& description() const override { return description_; }
-  std::string place() const override { return "in process"; }
-
- private:
-  const std::shared_ptr<Played> played_;
-  const std::string description_ = "{}";
-  std::uint64_t last_ = 0;
-};
-
-struct End {
-  slipway_status status = -1;
-  Error error;
-};
-
-class InstanceFixture {
- public:
-  InstanceFixture() { limits.max_calls = 2; }
-  ~InstanceFixture() {
-    if (instance == nullptr) return;
-    if (instance->status().phase != InstancePhase::closed) close();
-  }
-
-  void start() {
-    instance = std::make_unique<PluginInstance>(executor, random, "test/played", limits, opener());
-    executor.run_ready();
-  }
-  PluginInstance::Opener opener() {
-    return [this](PluginInstance::ChannelEvents events, Done<std::unique_ptr<Channel>> opened) {
-      opening = std::move(opened);
-      next_events.emplace(std::move(events));
-    };
-  }
-  // The channel that is being opened is there.
-  std::shared_ptr<Played> open() {
-    auto played = std::make_shared<Played>(*next_events);
-    next_events.reset();
-    all.push_back(played);
-    executor.post([done = std::move(opening), played] {
-      done(std::unique_ptr<Channel>(std::make_unique<PlayedChannel>(played)));
-    });
-    executor.run_ready();
-    return played;
-  }
-  void refuse_to_open(Error error) {
-    next_events.reset();
-    executor.post([done = std::move(opening), error] { done(error); });
-    executor.run_ready();
-  }
-  std::shared_ptr<End> call(std::string method, std::chrono::nanoseconds within = 1h,
-                            TicketId* ticket = nullptr) {
-    auto end = std::make_shared<End>();
-    const TicketId id = instance->call({std::move(method), "{}", Deadline::after(executor.clock(), within)},
-                                       [end](slipway_status status, const std::string& body) {
-                                         REQUIRE(end->status == -1);  // once
-                                         end->status = status;
-                                         if (status != SLIPWAY_OK) end->error = decode_error(status, body);
-                                       });
-    if (ticket != nullptr) *ticket = id;
-    executor.run_ready();
-    return end;
-  }
-  void close() {
-    bool is_closed = false;
-    instance->close(0s, [&] { is_closed = true; });
-    executor.run_for(1s);
-    if (opening) refuse_to_open(fail(Code::cancelled, "the test is over"));
-    for (int i = 0; i < 2 && !is_closed; ++i) {  // the second time: what had to become stuck first
-      for (const auto& played : all) {
-        if (played->closed && !played->is_dropped) played->end_closing(false);
-      }
-      executor.run_for(15s);
-    }
-    CHECK(is_closed);
-  }
-  InstancePhase phase() const { return instance->status().phase; }
-
-  VirtualExecutor executor;
-  SeededRandom random{7};
-  InstanceLimits limits;
-  Done<std::unique_ptr<Channel>> opening;
-  std::optional<PluginInstance::ChannelEvents> next_events;
-  std::vector<std::shared_ptr<Played>> all;
-  std::unique_ptr<PluginInstance> instance;
-};
-
-}  // namespace
 
 TEST_CASE("calls wait while the instance opens, and then go in their order, no more than its limit at once",
           "[plugin]") {
@@ -380,6 +244,65 @@ TEST_CASE("a replacement that does not open leaves the old instance", "[plugin]"
   CHECK(old->calls.size() == 1);
 }
 
+TEST_CASE("of two replacements the one that was asked for last stays, whichever opens first", "[plugin]") {
+  InstanceFixture on;
+  on.start();
+  static_cast<void>(on.open());
+  std::vector<std::string> ends(2);
+  std::vector<Done<std::unique_ptr<Channel>>> openings;
+  std::vector<PluginInstance::ChannelEvents> events;
+  for (std::string& end : ends) {
+    on.instance->replace(on.opener(), [&](const Status& s) { end = s ? "ok" : s.error().message; });
+    on.executor.run_ready();
+    openings.push_back(std::move(on.opening));
+    events.push_back(*on.next_events);
+  }
+  on.opening = openings[1];
+  on.next_events.emplace(events[1]);
+  const auto later = on.open();
+  on.opening = openings[0];
+  on.next_events.emplace(events[0]);
+  const auto earlier = on.open();
+  CHECK(ends == std::vector<std::string>{"test/played: a later replacement was faster", "ok"});
+  CHECK(earlier->is_dropped);
+  static_cast<void>(on.call("a"));
+  CHECK(later->calls.size() == 1);
+}
+
+TEST_CASE("what an instance does after it was replaced is not held against the new one", "[plugin]") {
+  InstanceFixture on;
+  on.limits.failures = 1;
+  on.start();
+  const auto old = on.open();
+  const auto failing = on.call("a");
+  on.instance->replace(on.opener(), [](const Status& status) { CHECK(status); });
+  on.executor.run_ready();
+  static_cast<void>(on.open());
+  old->answer(1, SLIPWAY_INTERNAL);
+  on.executor.run_ready();
+  CHECK(failing->status == SLIPWAY_INTERNAL);
+  CHECK(on.phase() == InstancePhase::ready);
+}
+
+TEST_CASE("an instance that is stuck is replaced before its end has come, and the new one stays",
+          "[plugin]") {
+  InstanceFixture on;
+  on.start();
+  const auto stuck = on.open();
+  static_cast<void>(on.call("a", 1s));
+  on.executor.run_for(12s);
+  REQUIRE(stuck->close_grace == 0ns);
+  on.instance->replace(on.opener(), [](const Status& status) { CHECK(status); });
+  on.executor.run_ready();
+  const auto next = on.open();
+  stuck->end_closing(false);
+  on.executor.run_for(1min);
+  CHECK(on.phase() == InstancePhase::ready);
+  CHECK_FALSE(on.next_events);
+  static_cast<void>(on.call("b"));
+  CHECK(next->calls.size() == 1);
+}
+
 TEST_CASE("calls of a replaced instance that never end are cancelled after the drain", "[plugin]") {
   InstanceFixture on;
   on.start();
@@ -424,6 +347,7 @@ TEST_CASE("an instance is closed while it opens", "[plugin]") {
   on.instance->close(0s, [&] { is_closed = true; });
   on.executor.run_ready();
   CHECK(waiting->status == SLIPWAY_UNAVAILABLE);
+  CHECK_FALSE(is_closed);  // what opens uses the services of the instance's owner
   const auto late = on.open();
   CHECK(late->is_dropped);
   CHECK(is_closed);
