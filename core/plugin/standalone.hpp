@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // standalone.hpp - one plugin without a daemon: with settings from a file, notes in memory, and everything
-// else as the daemon has it. For `slipway plugin call` and the conformance kit: what is called here is the
+// else as the daemon has it. For `slipway plugin call`: what is called here is the
 // author's own file, at the author's own risk.
 #pragma once
 

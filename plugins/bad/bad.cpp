@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bad.cpp - a plugin that does what no plugin may, one sin at a time: the host and the conformance kit are
+// bad.cpp - a plugin that does what no plugin may, one sin at a time: the host is
 // tried against it. Over the bare binary contract, as the SDK keeps authors from most of this. The setting
 // `sin` says which one the method bad.sin/1 (or create, or destroy) commits; instances.list/1 behaves, for
 // who stands by. Thread rule: as the contract; the sins break it on purpose.

@@ -178,7 +178,7 @@ std::vector<BadArtefact> bad_manifests() {
          s.default_value = 7;
        })},
       {"import of a file above the home", check,
-       manifest([](Manifest& m) { m.import.files = {"~/../root/.ssh/id"}; })},
+       manifest([](Manifest& m) { m.import.files = {"~/../other/.ssh/id"}; })},
       {"import of every variable", check, manifest([](Manifest& m) { m.import.variables = {"*"}; })},
   };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // common.hpp - what all messages share: the law of the messages as structs. What makes something derives from
-// MakeRequest, what is listed from Item, so that host and conformance kit hold every group to the law by the
+// MakeRequest, what is listed from Item, so that a host holds every group to the law by the
 // same code. A request names its method and its reply:
 //   static constexpr std::string_view method = "instances.start/1";
 //   using Reply = StartReply;

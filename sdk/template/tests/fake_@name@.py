@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The cloud, in memory, as src/@name@.cpp sees it: account, plans, servers. Run it beside `slipway plugin call` and
-`slipway plugin check --live`; dev.conf points to it. Ends with its terminal; forgets everything."""
+"""The cloud, in memory, as src/@name@.cpp sees it: account, plans, servers. Run it beside `slipway plugin call`;
+dev.conf points to it. Ends with its terminal; forgets everything."""
 import argparse
 import json
 import threading
