@@ -206,8 +206,8 @@ void CallTable::when_drained(std::function<void()> drained) {
 }
 
 void* CallTable::token_of(std::uint64_t id) {
-  return reinterpret_cast<void*>(
-      static_cast<std::uintptr_t>(id));  // NOLINT(performance-no-int-to-ptr): a key
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a key
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(id));
 }
 
 void CallTable::complete_by_token(void* token, slipway_status status, slipway_bytes body) noexcept {

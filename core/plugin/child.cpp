@@ -118,13 +118,13 @@ class ChildProcess {
     socket_.start(
         "host-io", [this](Frame frame) { on_frame(std::move(frame)); },
         // The host is gone, or closed us: whatever the plugin is doing, it does it for nobody.
-        [](Status) { ::_exit(0); });
+        [](const Status&) { ::_exit(0); });
     OpenSpec spec{.library = std::move(message.library),
                   .create = std::move(message.create),
                   .threads = message.threads,
                   .services = services_,
                   .completions = completions_,
-                  .ended = [](Error) {},
+                  .ended = [](const Error&) {},
                   .misbehaved =
                       [this](Sin sin) {
                         socket_.send({.kind = FrameKind::sin, .status = static_cast<slipway_status>(sin)});

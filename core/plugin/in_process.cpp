@@ -114,7 +114,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
     post_answer([self = shared_from_this(), id] { self->table_->cancel(self->instance_, id); });
   }
 
-  void close(std::chrono::nanoseconds grace, std::function<void(bool)> closed) {
+  void close(std::chrono::nanoseconds grace, const std::function<void(bool)>& closed) {
     calls_->refuse(fail(Code::unavailable, "the plugin's instance is being closed"));
     // Who comes first says how it ended; afterwards nothing touches the completions executor, which may go.
     auto once = std::make_shared<std::atomic<bool>>(false);

@@ -232,7 +232,7 @@ PluginInstance::ChannelEvents PluginInstance::State::events_for(
     const std::shared_ptr<Generation>& generation) {
   const std::weak_ptr<State> weak = weak_from_this();
   return {strand,
-          [weak, generation](Error why) {
+          [weak, generation](const Error& why) {
             if (const auto state = weak.lock()) state->on_ended(generation, why);
           },
           [weak](Sin sin) {
@@ -267,14 +267,12 @@ void PluginInstance::State::open() {
 void PluginInstance::State::on_opened(const std::shared_ptr<Generation>& generation,
                                       Result<std::unique_ptr<Channel>> opened) {
   --opening;
-  if (opened) generation->channel = *std::move(opened);
-  if (generation->is_retired) {  // closed or replaced meanwhile
-    if (opened) return close_if_unused(generation);
-    std::erase(retired, generation);
-    return finish_closing();
-  }
   if (!opened) {
     const Error& error = opened.error();
+    if (generation->is_retired) {
+      std::erase(retired, generation);
+      return finish_closing();
+    }
     current = nullptr;
     // Settings that the plugin refuses stay refused: no more tries until they change. The rest may pass.
     if (error.code == Code::invalid || error.code == Code::unsupported || error.code == Code::denied) {
@@ -284,6 +282,8 @@ void PluginInstance::State::on_opened(const std::shared_ptr<Generation>& generat
     count_failure(error.message);
     return back_off(error.message);
   }
+  generation->channel = *std::move(opened);
+  if (generation->is_retired) return close_if_unused(generation);  // closed or replaced meanwhile
   ready_ns = strand.clock().monotonic_ns();
   change([](InstanceStatus& s) { ++s.starts; });
   enter(InstancePhase::ready);

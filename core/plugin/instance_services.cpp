@@ -59,7 +59,7 @@ void InstanceServices::perform(const ServiceCall& call, HttpCallRequest request)
   set_give_up(call.id, [this, request_id] { parts_.http.cancel(request_id); });
 }
 
-void InstanceServices::perform(const ServiceCall& call, SecretGetRequest request) {
+void InstanceServices::perform(const ServiceCall& call, const SecretGetRequest& request) {
   if (!parts_.reads_secrets) {
     return end<Unit>(call.id, fail(Code::denied,
                                    "secret.get/1: the plugin's manifest does not ask for it (reads_secrets); "

@@ -58,7 +58,7 @@ class InstanceServices final : public HostServices {
   template <class R>
   void serve(const ServiceCall& call);
   void perform(const ServiceCall& call, HttpCallRequest request);
-  void perform(const ServiceCall& call, SecretGetRequest request);
+  void perform(const ServiceCall& call, const SecretGetRequest& request);
   void perform(const ServiceCall& call, KvGetRequest request);
   void perform(const ServiceCall& call, KvPutRequest request);
   void perform(const ServiceCall& call, KvDeleteRequest request);

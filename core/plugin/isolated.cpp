@@ -53,7 +53,7 @@ class IsolatedChannel final : public Channel {
     });
     socket_->start(
         "plugin-io", [this](Frame frame) { on_frame(std::move(frame)); },
-        [this](Status end) { on_end(std::move(end)); }, child_.pidfd());
+        [this](const Status& end) { on_end(end); }, child_.pidfd());
     if (!socket_->send({.kind = FrameKind::open, .body = encode(message)})) child_.kill();
   }
 
@@ -83,9 +83,9 @@ class IsolatedChannel final : public Channel {
     calls_->refuse(fail(Code::unavailable, "the plugin's instance is being closed"));
     {
       const std::lock_guard lock(end_mutex_);
-      if (!has_ended_) closed_ = std::move(closed);
+      if (has_ended_) return spec_.completions.post([closed] { closed(true); });  // by itself
+      closed_ = std::move(closed);
     }
-    if (closed) return spec_.completions.post([closed] { closed(true); });  // it had ended by itself
     spec_.completions.post_after(grace, [this, grace, alive = std::weak_ptr(alive_)] {
       if (alive.expired()) return;
       was_killed_at_close_ = true;
@@ -111,7 +111,7 @@ class IsolatedChannel final : public Channel {
   void on_frame(Frame frame) {
     switch (frame.kind) {
       case FrameKind::done:
-        if (frame.id == 0 && !has_answered_) return on_opened(std::move(frame));
+        if (frame.id == 0 && !has_answered_) return on_opened(frame);
         calls_->complete(frame.id, frame.status, std::move(frame.body));
         return;
       case FrameKind::call:
@@ -133,7 +133,7 @@ class IsolatedChannel final : public Channel {
     }
   }
 
-  void on_opened(Frame frame) {
+  void on_opened(const Frame& frame) {
     has_answered_ = true;
     Status status = ok();
     if (frame.status != SLIPWAY_OK) {
@@ -154,7 +154,7 @@ class IsolatedChannel final : public Channel {
     });
   }
 
-  void on_end(Status end) {
+  void on_end(const Status& end) {
     if (!end) {
       if (end.error().code == Code::invalid) spec_.misbehaved(Sin::broken_frame);
       kill(fail(Code::unavailable, "the plugin process was killed: {}", end.error().message));
