@@ -204,6 +204,13 @@ std::string HttpServer::url(std::string_view path) const {
          std::string(path);
 }
 
+bool HttpServer::has_accepted(unsigned connections, std::chrono::milliseconds wait) const {
+  const auto end = std::chrono::steady_clock::now() + wait;
+  while (connections_ < connections && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return connections_ == connections;
+}
+
 std::vector<ServedRequest> HttpServer::requests() const {
   const std::lock_guard lock(served_mutex_);
   return requests_;

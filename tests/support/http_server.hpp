@@ -61,6 +61,8 @@ class HttpServer {
   [[nodiscard]] std::vector<ServedRequest> requests() const;
   [[nodiscard]] unsigned count(std::string_view verb) const;
   [[nodiscard]] unsigned connections() const { return connections_; }
+  // Waits until it has taken so many; false if these were fewer or more.
+  [[nodiscard]] bool has_accepted(unsigned connections, std::chrono::milliseconds wait) const;
 
  private:
   struct Connection;
