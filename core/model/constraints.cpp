@@ -137,13 +137,13 @@ struct Key {
 constexpr struct {
 } kNoHardware;
 
-template <class Form, auto Member, auto HardwareMember>
+template <class Form, auto member, auto hardware_member>
 void add_unmet(const Key& key, const Constraints& constraints, const Hardware& hardware,
                std::vector<Unmet>& out) {
-  if constexpr (std::is_member_object_pointer_v<decltype(HardwareMember)>) {
+  if constexpr (std::is_member_object_pointer_v<decltype(hardware_member)>) {
     if (!key.is_wanted(constraints)) return;
-    const auto& found = hardware.*HardwareMember;
-    if (found && Form::is_met(*(constraints.*Member), *found)) return;
+    const auto& found = hardware.*hardware_member;
+    if (found && Form::is_met(*(constraints.*member), *found)) return;
     std::string text = found ? Form::print(*found) : "";
     if (text.empty())
       text = found && std::is_arithmetic_v<std::decay_t<decltype(*found)>> ? "0" : "not known";
@@ -151,24 +151,24 @@ void add_unmet(const Key& key, const Constraints& constraints, const Hardware& h
   }
 }
 
-template <class Form, auto Member, auto HardwareMember = kNoHardware>
+template <class Form, auto member, auto hardware_member = kNoHardware>
 constexpr Key key(std::string_view name, Part part = Part::other) {
   return {
       name,
       part,
-      [](const Constraints& c) { return (c.*Member).has_value(); },
-      [](const Constraints& c) { return (c.*Member).has_value() && *(c.*Member) != Form::kNone; },
-      [](const Constraints& c) { return Form::print(*(c.*Member)); },
+      [](const Constraints& c) { return (c.*member).has_value(); },
+      [](const Constraints& c) { return (c.*member).has_value() && *(c.*member) != Form::kNone; },
+      [](const Constraints& c) { return Form::print(*(c.*member)); },
       [](std::string_view text, Constraints& c) -> Status {
         if (text.empty()) {
-          c.*Member = Form::kNone;
+          c.*member = Form::kNone;
           return ok();
         }
-        SLIPWAY_TRY(c.*Member, Form::parse(text));
+        SLIPWAY_TRY(c.*member, Form::parse(text));
         return ok();
       },
-      [](const Constraints& from, Constraints& to) { to.*Member = from.*Member; },
-      add_unmet<Form, Member, HardwareMember>,
+      [](const Constraints& from, Constraints& to) { to.*member = from.*member; },
+      add_unmet<Form, member, hardware_member>,
   };
 }
 

@@ -259,7 +259,7 @@ void HttpServer::serve(Connection& connection) {
     const std::string length = request.header("content-length");
     std::optional<std::string> body;
     if (!drops_at_head) body = connection.read_body(length.empty() ? 0 : std::stoul(length));
-    if (body) request.body = *std::move(body);
+    if (body) request.body = *body;
     {
       const std::lock_guard lock(served_mutex_);
       requests_.push_back(request);

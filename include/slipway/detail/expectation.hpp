@@ -58,7 +58,7 @@ class Expectation {
     return *this;
   }
 
-  Expectation& reply(std::uint32_t status, json::value body) {
+  Expectation& reply(std::uint32_t status, const json::value& body) {
     return reply_text(status, json::serialize(body), "application/json");
   }
   Expectation& reply_text(std::uint32_t status, std::string body, std::string content_type = "text/plain") {

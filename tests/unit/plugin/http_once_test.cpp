@@ -90,7 +90,7 @@ TEST_CASE_METHOD(HttpFixture,
 
 TEST_CASE_METHOD(HttpFixture, "a request marked once is not begun again when its body could not be sent") {
   const bool has_tls = GENERATE(false, true);
-  const std::size_t size = GENERATE(10, 3'000'000);
+  const auto size = GENERATE(std::size_t{10}, std::size_t{3'000'000});
   HttpServer server([](const ServedRequest&) { return answer(200, "{}"); }, has_tls,
                     [](const ServedRequest& r) { return r.verb() == "POST"; });
   const auto own = scope(open_settings());
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(HttpFixture, "a request marked once is not begun again when its
 
 TEST_CASE_METHOD(HttpFixture, "no answer makes a request marked once go out again") {
   // Interim answers, redirects, and statuses that clients like to repeat after.
-  const unsigned status = GENERATE(301, 302, 307, 401, 407, 408, 417, 421, 425, 429, 503);
+  const auto status = GENERATE(301U, 302U, 307U, 401U, 407U, 408U, 417U, 421U, 425U, 429U, 503U);
   HttpServer server(
       [&](const ServedRequest& r) {
         if (r.verb() == "GET") return answer(200, "{}");
