@@ -55,7 +55,7 @@ TEST_CASE("an artefact that nobody spoiled gets in, and loading it leaves its ma
 
 TEST_CASE("each bad artefact is refused by the check that it names, and only by that") {
   std::map<TrustCheck, unsigned> refused;
-  unsigned count = 0;
+  unsigned got_through = 0;  // with its check off, and only then
   for (const BadArtefact& bad : bad_artefacts()) {
     if (bad.needs_root && geteuid() != 0) continue;
     INFO(bad.name);
@@ -69,12 +69,15 @@ TEST_CASE("each bad artefact is refused by the check that it names, and only by 
     REQUIRE(check != result.error().details.end());
     CHECK(check->second == boost::describe::enum_to_string(bad.check, "?"));
     ++refused[bad.check];
-    ++count;
     if (!bad.could_get_in) continue;
     const auto through = bring(bad, true);
-    if (!through) FAIL_CHECK("with the check off: " + through.error().message);
+    if (!through) {
+      FAIL_CHECK("with the check off: " + through.error().message);
+      continue;
+    }
+    ++got_through;
   }
-  CHECK(count >= 60);
+  CHECK(got_through >= 60);
   boost::mp11::mp_for_each<boost::describe::describe_enumerators<TrustCheck>>([&](auto enumerator) {
     INFO(enumerator.name);
     CHECK(refused[enumerator.value] > 0);
