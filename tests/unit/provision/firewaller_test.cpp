@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provision/firewaller.hpp"
+#include <catch2/catch.hpp>
