@@ -14,9 +14,9 @@ inline constexpr std::string_view kAgentDirectory = "/var/lib/slipway";
 [[nodiscard]] Yaml own_cloud_config(const UserDataInput& input);
 
 // Slipway's part and the user's. Lists of both are joined (in write_files ours is last), ssh keys each once;
-// "default" is kept among the users, since the ssh keys go to it; maps of apt are merged, else the user's value
-// wins. invalid: a key that would cost the machine's reachability or Slipway's own part, or that is not known,
-// with the reason.
+// "default" is kept among the users, since the ssh keys go to it; maps of apt are merged, else the user's
+// value wins. invalid: a key that would cost the machine's reachability or Slipway's own part, or that is not
+// known, with the reason.
 [[nodiscard]] Result<Yaml> merge_cloud_config(Yaml own, Yaml users);
 
 }  // namespace slipway::provision

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // yaml_tree.hpp - YAML of untrusted origin as a tree of values, and back. Over yaml-cpp (libyaml has no tree
-// and emits by a C state machine; rapidyaml is not in Debian 12), whose events are used and not its Node: that
-// one keeps of two equal keys both and expands aliases without a bound. Pure.
+// and emits by a C state machine; rapidyaml is not in Debian 12), whose events are used and not its Node:
+// that one keeps of two equal keys both and expands aliases without a bound. Pure.
 #pragma once
 
 #include <slipway/result.hpp>
@@ -14,7 +14,8 @@
 
 namespace slipway::provision {
 
-// Thread rule: value. A plain scalar ("yes", "0644") keeps its lack of quotes, because readers give it a type.
+// Thread rule: value. A plain scalar ("yes", "0644") keeps its lack of quotes, because readers give it a
+// type.
 struct Yaml {
   enum class Kind { null, plain, text, list, map };
   Kind kind = Kind::null;
