@@ -151,7 +151,7 @@ RetryDecision after_failure(StartTries tries, const StartFailure& failure, const
     case Consequence::drop_lookups_once:
       return turn.drop_lookups();
   }
-  SLIPWAY_ASSERT(!"a consequence that is not there");
+  SLIPWAY_ASSERT_MSG(false, "a consequence that is not there");
   return {};
 }
 
