@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
+#include <ctime>
 #include <limits>
 #include <utility>
 
@@ -196,6 +198,16 @@ Result<std::int64_t> parse_duration_ms(std::string_view text) {
 std::string format_duration_ms(std::int64_t ms) {
   return ms < 0 ? "-" + with_unit(0 - static_cast<std::uint64_t>(ms), kDurations)
                 : with_unit(static_cast<std::uint64_t>(ms), kDurations);
+}
+
+std::string format_utc_ms(std::int64_t utc_ms) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(std::chrono::milliseconds(utc_ms)).count();
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 32> buffer{};
+  const std::size_t length = std::strftime(buffer.data(), buffer.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {buffer.data(), length};
 }
 
 bool is_plain(std::string_view text) {

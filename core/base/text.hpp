@@ -37,6 +37,8 @@ namespace slipway::text {
 [[nodiscard]] Result<std::int64_t> parse_duration_ms(std::string_view text);
 // The form with the largest unit that is exact: 90'000 -> "90s", 0 -> "0ms".
 [[nodiscard]] std::string format_duration_ms(std::int64_t ms);
+// UTC to the second, for people: "2027-01-15T08:00:00Z".
+[[nodiscard]] std::string format_utc_ms(std::int64_t utc_ms);
 
 // True if the text is valid UTF-8 without control characters (C0, DEL, C1) and without bidirectional
 // controls.

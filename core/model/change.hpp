@@ -40,7 +40,7 @@ struct Change {
   EnvironmentId environment;  // 0: none (a credential, a secret)
   Entity entity = Entity::machine;
   ChangeOp op = ChangeOp::changed;
-  std::string id;     // the row's key as text: "3/lxc/0", a nonce, a name
+  std::string id;     // the row's key as text: "1:3/lxc/0" (environment and machine), a nonce
   std::string actor;  // who: "uid:1000", "token:ci", "provisioner"
   std::string note;   // what, in words: "building -> running"
 

@@ -81,6 +81,16 @@ class Snapshot {
     return row != nullptr ? *row : nullptr;
   }
 
+  // Calls visit(const RowPtr<Row>&) for an environment's rows of a kind, in the order of their keys.
+  template <class Row, class Visit>
+  void for_each_in(EnvironmentId environment, Visit visit) const {
+    typename Row::Key first{};
+    std::get<0>(first) = environment;
+    const auto& rows = all<Row>();
+    for (auto it = rows.lower_bound(first); it != rows.end() && std::get<0>(it->first) == environment; ++it)
+      visit(it->second);
+  }
+
   // Why the row cannot be put in: a key of one of its indexes belongs to another row. Nothing if it can.
   template <class Row>
   [[nodiscard]] std::optional<std::string> index_conflict(const Row& row) const {

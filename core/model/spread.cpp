@@ -7,22 +7,12 @@
 namespace slipway::model {
 namespace {
 
-// Calls visit(machine) for each machine of the environment, in the order of their ids.
-template <class Visit>
-void for_each_machine(const Snapshot& snapshot, EnvironmentId environment, Visit visit) {
-  const auto& machines = snapshot.all<Machine>();
-  for (auto it = machines.lower_bound(Machine::Key{environment, MachineId{}});
-       it != machines.end() && std::get<0>(it->first) == environment; ++it) {
-    visit(*it->second);
-  }
-}
-
 template <class Wanted>
 ZonePopulations count(const Snapshot& snapshot, EnvironmentId environment, Wanted is_wanted) {
   ZonePopulations populations;
-  for_each_machine(snapshot, environment, [&](const Machine& machine) {
-    if (!is_wanted(machine)) return;
-    if (auto zone = occupied_zone(snapshot, machine)) ++populations[*std::move(zone)];
+  snapshot.for_each_in<Machine>(environment, [&](const RowPtr<Machine>& machine) {
+    if (!is_wanted(*machine)) return;
+    if (auto zone = occupied_zone(snapshot, *machine)) ++populations[*std::move(zone)];
   });
   return populations;
 }
@@ -75,9 +65,9 @@ std::vector<ZonePopulation> by_population(std::span<const std::string> zones,
 
 std::vector<std::string> spread_instances(const Snapshot& snapshot, const Machine& machine) {
   std::vector<std::string> instances;
-  for_each_machine(snapshot, machine.environment, [&](const Machine& other) {
-    if (!other.instance_id.empty() && are_spread_together(machine, other))
-      instances.push_back(other.instance_id);
+  snapshot.for_each_in<Machine>(machine.environment, [&](const RowPtr<Machine>& other) {
+    if (!other->instance_id.empty() && are_spread_together(machine, *other))
+      instances.push_back(other->instance_id);
   });
   std::sort(instances.begin(), instances.end());
   return instances;  // each once: Machine::ByInstance is unique

@@ -7,7 +7,10 @@
 #include "model/names.hpp"
 #include "model/placement.hpp"
 
+#include <slipway/base64.hpp>
+
 #include <algorithm>
+#include <array>
 
 namespace slipway::model {
 namespace {
@@ -60,16 +63,6 @@ void check(Problems& problems, const std::string& at, const PortRange& ports) {
   if (const auto cidr = Cidr::parse(ports.source); !cidr) problems.add(at + "source", cidr.error().message);
 }
 
-// "TYPE BASE64 [COMMENT]", as in authorized_keys without options; whether it is a key, sshd finds out.
-void check(Problems& problems, const std::string& path, const std::string& ssh_key) {
-  const std::size_t space = ssh_key.find(' ');
-  const bool has_form =
-      space != std::string::npos && space > 0 && space + 1 < ssh_key.size() && ssh_key[space + 1] != ' ';
-  if (ssh_key.size() <= kMaxSshKey && has_form && text::is_plain(ssh_key)) return;
-  problems.add(path, message("expected one line \"TYPE KEY COMMENT\" of at most {} bytes, got {} bytes",
-                             kMaxSshKey, ssh_key.size()));
-}
-
 // A list that is far too long is not also gone through.
 bool is_within(Problems& problems, std::string_view field, std::size_t size, std::size_t max) {
   if (size <= max) return true;
@@ -115,7 +108,8 @@ void check_image(Problems& problems, const std::string& image) {
 void check_lists(Problems& problems, const Machine& machine) {
   if (is_within(problems, "ssh_keys", machine.ssh_keys.size(), kMaxSshKeys)) {
     for (std::size_t i = 0; i < machine.ssh_keys.size(); ++i) {
-      check(problems, message("ssh_keys[{}]", i), machine.ssh_keys[i]);
+      if (const auto key = check_ssh_key(machine.ssh_keys[i]); !key)
+        problems.add(message("ssh_keys[{}]", i), key.error().message);
     }
   }
   if (is_within(problems, "ports", machine.ports.size(), kMaxPortRanges)) {
@@ -159,6 +153,33 @@ Status validate(const PortRange& ports) {
   Problems problems;
   check(problems, "", ports);
   return problems.status();
+}
+
+Status check_ssh_key(std::string_view key) {
+  constexpr std::array<std::string_view, 7> kTypes = {"ssh-ed25519",
+                                                      "ssh-rsa",
+                                                      "ecdsa-sha2-nistp256",
+                                                      "ecdsa-sha2-nistp384",
+                                                      "ecdsa-sha2-nistp521",
+                                                      "sk-ssh-ed25519@openssh.com",
+                                                      "sk-ecdsa-sha2-nistp256@openssh.com"};
+  if (key.size() > kMaxSshKey || !text::is_plain(key)) {
+    return fail(Code::invalid, "expected one line \"TYPE KEY COMMENT\" of at most {} bytes, got {} bytes",
+                kMaxSshKey, key.size());
+  }
+  const auto words = text::split(key, ' ');
+  if (std::find(kTypes.begin(), kTypes.end(), words[0]) == kTypes.end()) {
+    return fail(Code::invalid, "expected a type such as ssh-ed25519 first (no options), got \"{}\"",
+                text::escaped(words[0].substr(0, 40)));
+  }
+  const auto blob = parse_base64(words.size() > 1 ? words[1] : "");
+  std::string start(3, '\0');  // the type's length in 4 bytes, big-endian; all are below 256
+  start.append(1, static_cast<char>(words[0].size())).append(words[0]);
+  if (!blob || blob->size() <= start.size() || !blob->starts_with(start)) {
+    return fail(Code::invalid, "what follows {} is no such key; copy the whole line of the .pub file",
+                words[0]);
+  }
+  return ok();
 }
 
 Status validate_labels(const std::map<std::string, std::string>& labels) {

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace slipway::model {
 
@@ -35,6 +36,10 @@ inline constexpr std::uint64_t kMaxVolumeMib = 1024ULL * 1024 * 1024;  // 1 PiB
 
 // tcp and udp: 1 <= from <= to; icmp: both 0. The source is a CIDR (address.hpp).
 [[nodiscard]] Status validate(const PortRange& ports);
+
+// One line "TYPE BASE64 [COMMENT]" of a type that OpenSSH still takes, whose blob begins with that type; no
+// options before it, at most kMaxSshKey bytes.
+[[nodiscard]] Status check_ssh_key(std::string_view key);
 
 // Keys of [A-Za-z0-9._/-], the first a letter or digit, none that starts with "slipway", which is kept for
 // markers; values in plain text.

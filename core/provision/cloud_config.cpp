@@ -2,6 +2,7 @@
 #include "provision/cloud_config.hpp"
 
 #include "base/text.hpp"
+#include "model/validate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -112,7 +113,8 @@ Status check_file(std::size_t index, const Yaml& file) {
 Status merge_keys(Yaml& own, const Yaml& users) {
   for (std::size_t i = 0; i < users.items.size(); ++i) {
     const Yaml& key = users.items[i];
-    SLIPWAY_TRY(check_ssh_key(message("ssh_authorized_keys[{}]", i), key.scalar));
+    if (auto checked = model::check_ssh_key(key.scalar); !checked)
+      return std::move(checked).error().within(message("ssh_authorized_keys[{}]", i));
     const auto is_same = [&](const Yaml& there) { return there.scalar == key.scalar; };
     if (std::none_of(own.items.begin(), own.items.end(), is_same))
       own.items.push_back(Yaml::text(key.scalar));

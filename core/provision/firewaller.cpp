@@ -85,7 +85,6 @@ std::vector<PortRange> wanted_ports(const model::Snapshot& snapshot, const model
   const auto add = [&](const model::Machine& machine) {
     if (has_ports(machine)) ports.insert(ports.end(), machine.ports.begin(), machine.ports.end());
   };
-  const auto& machines = snapshot.all<model::Machine>();
   switch (target.mode) {
     case FirewallMode::instance:
       if (const auto machine =
@@ -94,10 +93,8 @@ std::vector<PortRange> wanted_ports(const model::Snapshot& snapshot, const model
       }
       break;
     case FirewallMode::global:
-      for (auto it = machines.lower_bound(model::Machine::Key{environment.id, model::MachineId{}});
-           it != machines.end() && std::get<0>(it->first) == environment.id; ++it) {
-        add(*it->second);
-      }
+      snapshot.for_each_in<model::Machine>(
+          environment.id, [&](const model::RowPtr<model::Machine>& machine) { add(*machine); });
       break;
     case FirewallMode::none:
       break;

@@ -65,16 +65,14 @@ Consequence consequence_of(const Error& error) {
 }  // namespace
 
 Judgement judge(const Error& error, Send send) {
-  const Consequence consequence = consequence_of(error);
-  Judgement out{verdict_of(error, send), consequence,
-                consequence == Consequence::back_off || consequence == Consequence::retry};
+  Judgement out{verdict_of(error, send), consequence_of(error)};
   if (error.retry_after_ms) out.retry_after_ms = std::max<std::int64_t>(*error.retry_after_ms, 0);
   return out;
 }
 
 Judgement judge_success(std::string_view id) {
-  if (id.empty()) return {Verdict::unknown, Consequence::retry, true};
-  return {Verdict::created, Consequence::none, false};
+  if (id.empty()) return {Verdict::unknown, Consequence::retry};
+  return {Verdict::created, Consequence::none};
 }
 
 }  // namespace slipway::provision

@@ -39,7 +39,6 @@ BOOST_DESCRIBE_ENUM(Consequence, none, fail, unsupported, suspend_credential, ne
 struct Judgement {
   Verdict verdict = Verdict::unknown;
   Consequence consequence = Consequence::retry;
-  bool uses_a_try = true;  // a change of zone does not, unless no zone is left (retry.hpp)
   std::optional<std::int64_t> retry_after_ms = {};  // from the end of the call; never negative
 
   bool operator==(const Judgement&) const = default;

@@ -28,7 +28,7 @@ struct Turn {
   std::int64_t now_ms;
   Random& random;
 
-  RetryDecision final(bool is_transient) {
+  RetryDecision fail_for_good(bool is_transient) {
     RetryDecision out;
     out.tries = {std::min(policy.tries, tries.used + 1), tries.failures};  // no zones: row T64
     out.state = MachineState::failed;
@@ -88,7 +88,7 @@ struct Turn {
   }
 
   RetryDecision retry() {
-    if (retries_left() == 0) return final(true);
+    if (retries_left() == 0) return fail_for_good(true);
     ++tries.used;
     return again_with_a_try();
   }
@@ -100,7 +100,7 @@ struct Turn {
   }
 
   RetryDecision next_zone() {
-    if (retries_left() == 0) return final(true);
+    if (retries_left() == 0) return fail_for_good(true);
     const auto is_zone_left = tries.zones.note_failure(failure.zone, failure.possible_zones);
     if (!is_zone_left || !*is_zone_left) return retry();
     // Another zone is another cause: the delay does not grow.
@@ -113,7 +113,7 @@ struct Turn {
   }
 
   RetryDecision drop_lookups() {
-    if (tries.has_dropped_lookups) return final(false);
+    if (tries.has_dropped_lookups) return fail_for_good(false);
     tries.has_dropped_lookups = true;
     RetryDecision out =
         again(0, message("{} (types, zones and images are asked for anew and it is tried once "
@@ -135,7 +135,7 @@ RetryDecision after_failure(StartTries tries, const StartFailure& failure, const
       return turn.again(0, "");
     case Consequence::fail:
     case Consequence::unsupported:
-      return turn.final(false);
+      return turn.fail_for_good(false);
     case Consequence::suspend_credential:
       return turn.blocked(BlockedReason::credential, 0);
     case Consequence::next_zone:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// settings.hpp - what the provisioner of an environment is given to go by: times, limits, modes. Defaults are
+// settings.hpp - what the provisioner of an environment is given to go by: times and limits. Defaults are
 // those of DESIGN 12 and EXACTLY_ONCE. Values.
 #pragma once
 
@@ -13,8 +13,7 @@ using std::chrono::milliseconds;
 // The times of EXACTLY_ONCE. A request that was given up may still take effect until `late_bound` after
 // create_timeout, and be absent from listings for another `visibility_lag`.
 struct Timings {
-  milliseconds send_window{5'000};           // from the attempt's commit; later no request goes out
-  milliseconds create_timeout{30'000};       // above send_window
+  milliseconds create_timeout{30'000};       // of a create, from its attempt's commit
   milliseconds late_bound{60'000};           // D
   milliseconds visibility_lag{30'000};       // V
   milliseconds building_limit{20 * 60'000};  // a server that builds for longer is deleted and tried again

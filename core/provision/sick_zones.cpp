@@ -2,11 +2,12 @@
 // sick_zones.cpp - counting failures of different machines within a window. Pure.
 #include "provision/sick_zones.hpp"
 
+#include "base/text.hpp"
+
 #include <slipway/result.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 namespace slipway::provision {
 namespace {
@@ -17,28 +18,12 @@ constexpr std::int64_t kWindowNs = nanoseconds(std::chrono::seconds(60)).count()
 constexpr std::int64_t kFirstSpanNs = nanoseconds(std::chrono::seconds(60)).count();
 constexpr std::int64_t kLongestSpanNs = nanoseconds(std::chrono::minutes(10)).count();
 
-// "2027-01-15T08:00:00Z"
-std::string utc_text(std::int64_t utc_ms) {
-  using namespace std::chrono;
-  const auto time = floor<seconds>(sys_time<milliseconds>(milliseconds(utc_ms)));
-  const auto day = floor<days>(time);
-  const year_month_day date(day);
-  const hh_mm_ss clock(time - day);
-  std::string out(64, '\0');
-  const int size =
-      std::snprintf(out.data(), out.size(), "%04d-%02u-%02uT%02d:%02d:%02dZ", int(date.year()),
-                    unsigned(date.month()), unsigned(date.day()), static_cast<int>(clock.hours().count()),
-                    static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()));
-  out.resize(static_cast<std::size_t>(size));
-  return out;
-}
-
 }  // namespace
 
-std::string SickZone::state() const { return message("failing until {}", utc_text(until_ms)); }
+std::string SickZone::state() const { return message("failing until {}", text::format_utc_ms(until_ms)); }
 
 std::string SickZone::reason() const {
-  return message("tried last: {} machines failed here since {}", machines, utc_text(since_ms));
+  return message("tried last: {} machines failed here since {}", machines, text::format_utc_ms(since_ms));
 }
 
 void SickZones::note_failure(std::string_view zone, const model::MachineId& machine, std::int64_t now_ns) {

@@ -15,24 +15,13 @@ namespace {
 
 constexpr std::string_view kSubnetContext = "cannot match subnets to zones";
 
-// Calls visit(row) for the rows of a kind whose key begins with the environment.
-template <class Row, class Visit>
-void for_each_of(const model::Snapshot& snapshot, model::EnvironmentId environment,
-                 const typename Row::Key& first, Visit visit) {
-  const auto& rows = snapshot.all<Row>();
-  for (auto it = rows.lower_bound(first); it != rows.end() && std::get<0>(it->first) == environment; ++it) {
-    visit(*it->second);
-  }
-}
-
 Result<MatchedSubnets> subnet_of_placement(const model::Snapshot& snapshot, const model::Machine& machine) {
   MatchedSubnets matched;
   const std::string& target = machine.placement.target;
-  for_each_of<model::Subnet>(snapshot, machine.environment, {machine.environment, ""},
-                             [&](const model::Subnet& s) {
-                               if (!s.provider_id.empty() && (s.cidr == target || s.provider_id == target))
-                                 matched.zones[s.provider_id] = s.zones;
-                             });
+  snapshot.for_each_in<model::Subnet>(machine.environment, [&](const model::RowPtr<model::Subnet>& s) {
+    if (!s->provider_id.empty() && (s->cidr == target || s->provider_id == target))
+      matched.zones[s->provider_id] = s->zones;
+  });
   if (matched.zones.empty())
     return fail(Code::not_found, "{}: no subnet {} with a provider id is known", kSubnetContext, target);
   return matched;
@@ -108,11 +97,16 @@ class Volumes {
 // The spread groups of all machines on this instance: its own, and its containers'.
 std::string groups_of(const model::Snapshot& snapshot, const model::Machine& machine) {
   std::set<std::string> groups;
-  for_each_of<model::Machine>(
-      snapshot, machine.environment, {machine.environment, machine.id}, [&](const model::Machine& m) {
-        const bool is_here = m.id == machine.id || m.id.value.starts_with(machine.id.value + "/");
-        if (is_here && !m.group.empty()) groups.insert(m.group);
-      });
+  const auto& machines = snapshot.all<model::Machine>();
+  if (!machine.group.empty()) groups.insert(machine.group);
+  // Containers stand right behind their machine.
+  for (auto it = machines.lower_bound(machine.key()); it != machines.end(); ++it) {
+    const model::Machine& other = *it->second;
+    if (other.environment != machine.environment) break;
+    if (other.id == machine.id) continue;
+    if (!other.id.value.starts_with(machine.id.value + "/")) break;
+    if (!other.group.empty()) groups.insert(other.group);
+  }
   return text::join(std::vector<std::string>(groups.begin(), groups.end()), " ");
 }
 
@@ -172,16 +166,15 @@ Result<MatchedSubnets> match_subnets(const model::Snapshot& snapshot, const mode
     if (!snapshot.find<model::Space>({machine.environment, space}))
       return fail(Code::not_found, "{}: there is no space {}", kSubnetContext, space);
   }
-  for_each_of<model::Subnet>(
-      snapshot, machine.environment, {machine.environment, ""}, [&](const model::Subnet& subnet) {
-        if (std::find(wanted.begin(), wanted.end(), subnet.space) == wanted.end()) return;
-        if (!subnet.provider_id.empty()) {
-          matched.zones[subnet.provider_id] = subnet.zones;
-          return;
-        }
-        matched.warnings.push_back(message("subnet {} of space {} is not used for machine {}: no provider id",
-                                           subnet.cidr, subnet.space, machine.id));
-      });
+  snapshot.for_each_in<model::Subnet>(machine.environment, [&](const model::RowPtr<model::Subnet>& subnet) {
+    if (std::find(wanted.begin(), wanted.end(), subnet->space) == wanted.end()) return;
+    if (!subnet->provider_id.empty()) {
+      matched.zones[subnet->provider_id] = subnet->zones;
+      return;
+    }
+    matched.warnings.push_back(message("subnet {} of space {} is not used for machine {}: no provider id",
+                                       subnet->cidr, subnet->space, machine.id));
+  });
   if (matched.zones.empty())
     return fail(Code::invalid, "{}: no subnet of {} has a provider id; discover or add one", kSubnetContext,
                 text::join(wanted, ", "));
@@ -215,12 +208,10 @@ Result<StartContents> start_contents(const model::Snapshot& snapshot, const mode
 std::vector<model::RowPtr<model::Machine>> machines_with_transient_errors(const model::Snapshot& snapshot,
                                                                           model::EnvironmentId environment) {
   std::vector<model::RowPtr<model::Machine>> machines;
-  for_each_of<model::Machine>(snapshot, environment, {environment, model::MachineId{}},
-                              [&](const model::Machine& m) {
-                                const bool is_failed = m.state == model::MachineState::failed;
-                                if (is_failed && m.is_transient && m.instance_id.empty())
-                                  machines.push_back(snapshot.find<model::Machine>(m.key()));
-                              });
+  snapshot.for_each_in<model::Machine>(environment, [&](const model::RowPtr<model::Machine>& machine) {
+    const bool is_failed = machine->state == model::MachineState::failed;
+    if (is_failed && machine->is_transient && machine->instance_id.empty()) machines.push_back(machine);
+  });
   return machines;
 }
 

@@ -4,6 +4,7 @@
 #include "base/crash.hpp"
 #include "base/crypto.hpp"
 #include "base/text.hpp"
+#include "model/validate.hpp"
 #include "provision/cloud_config.hpp"
 
 #include <slipway/base64.hpp>
@@ -48,7 +49,8 @@ Status check(const UserDataInput& input) {
     return fail(Code::invalid, "hostname: expected a name, got \"{}\"", text::escaped(input.hostname));
   if (!text::is_plain(input.nonce)) return fail(Code::invalid, "nonce: expected plain text");
   for (std::size_t i = 0; i < input.ssh_keys.size(); ++i)
-    SLIPWAY_TRY(check_ssh_key(message("ssh_keys[{}]", i), input.ssh_keys[i]));
+    if (auto key = model::check_ssh_key(input.ssh_keys[i]); !key)
+      return std::move(key).error().within(message("ssh_keys[{}]", i));
   SLIPWAY_TRY(check_proxy("http_proxy", input.http_proxy));
   SLIPWAY_TRY(check_proxy("https_proxy", input.https_proxy));
   SLIPWAY_TRY(check_proxy("no_proxy", input.no_proxy));
@@ -149,28 +151,6 @@ Result<std::string> with_user_part(const UserDataInput& input) {
 }
 
 }  // namespace
-
-Status check_ssh_key(std::string_view field, std::string_view key) {
-  constexpr std::string_view kTypes[] = {"ssh-ed25519",
-                                         "ssh-rsa",
-                                         "ecdsa-sha2-nistp256",
-                                         "ecdsa-sha2-nistp384",
-                                         "ecdsa-sha2-nistp521",
-                                         "sk-ssh-ed25519@openssh.com",
-                                         "sk-ecdsa-sha2-nistp256@openssh.com"};
-  if (!text::is_plain(key)) return fail(Code::invalid, "{}: expected one line of plain text", field);
-  const auto words = text::split(key, ' ');
-  if (std::find(std::begin(kTypes), std::end(kTypes), words[0]) == std::end(kTypes))
-    return fail(Code::invalid, "{}: expected a type such as ssh-ed25519 first (no options), got \"{}\"",
-                field, text::escaped(words[0].substr(0, 40)));
-  const auto blob = parse_base64(words.size() > 1 ? words[1] : "");
-  std::string start(3, '\0');  // the type's length in 4 bytes, big-endian; all are below 256
-  start.append(1, static_cast<char>(words[0].size())).append(words[0]);
-  if (!blob || blob->size() <= start.size() || !blob->starts_with(start))
-    return fail(Code::invalid, "{}: what follows {} is no such key; copy the whole line of the .pub file",
-                field, words[0]);
-  return ok();
-}
 
 Result<std::string> make_user_data(const UserDataInput& input) {
   SLIPWAY_TRY(check(input));

@@ -30,12 +30,8 @@ struct UserDataInput {
 };
 
 // One cloud-config, or MIME parts if the user's part is a script; gzip only if it would be too large
-// otherwise and the cloud takes it. invalid: the member and what is wrong; in YAML with line and column.
-// exhausted is never used: what is too large is invalid and names both sizes.
+// otherwise and the cloud takes it. invalid: the member and what is wrong, in YAML with line and column; what
+// is too large, with both sizes.
 [[nodiscard]] Result<std::string> make_user_data(const UserDataInput& input);
-
-// One line "TYPE BASE64 [COMMENT]" of a type that OpenSSH still takes, whose blob begins with that type; no
-// options before it. The error names the field.
-[[nodiscard]] Status check_ssh_key(std::string_view field, std::string_view key);
 
 }  // namespace slipway::provision

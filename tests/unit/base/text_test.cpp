@@ -127,6 +127,9 @@ TEST_CASE("durations are a whole number and a unit, and read back") {
   CHECK(format_duration_ms(86'400'000) == "1d");
   CHECK(format_duration_ms(0) == "0ms");
   CHECK(format_duration_ms(-1500) == "-1500ms");
+  CHECK(format_utc_ms(1'800'000'000'999) == "2027-01-15T08:00:00Z");
+  CHECK(format_utc_ms(0) == "1970-01-01T00:00:00Z");
+  CHECK(format_utc_ms(-1) == "1969-12-31T23:59:59Z");
   INFO("seed " << kSeed);
   SeededRandom random(kSeed);
   for (int i = 0; i < 1000; ++i) {

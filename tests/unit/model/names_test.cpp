@@ -132,7 +132,8 @@ Machine good_machine() {
   machine.constraints.cores = 2;
   machine.placement = {PlacementKind::zone, "az1", ContainerKind::unknown};
   machine.labels = {{"team", "web"}, {"example.org/tier", ""}};
-  machine.ssh_keys = {"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 somebody@example.org", "ssh-rsa AAAA"};
+  machine.ssh_keys = {"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA somebody@example.org",
+                      "ssh-rsa AAAAB3NzaC1yc2EA"};
   machine.ports = {{Protocol::tcp, 80, 443, "0.0.0.0/0"}, {Protocol::icmp, 0, 0, "fd00::/8"}};
   machine.volumes = {{"fast", 1024, 2}};
   return machine;
@@ -174,14 +175,27 @@ TEST_CASE("each wrong member of a machine is named") {
         "ports[1].from: icmp has no ports, expected from and to 0");
   CHECK(problem([](M& m) { m.volumes[0].count = 0; }) == "volumes[0].count: expected at least 1, got 0");
   CHECK(problem([](M& m) { m.ssh_keys[1] = "ssh-rsa"; }) ==
-        "ssh_keys[1]: expected one line \"TYPE KEY COMMENT\" of at most 16384 bytes, got 7 bytes");
-  for (const char* key : {"", " AAAA", "ssh-rsa ", "ssh-rsa  AAAA", "ssh-rsa AAAA\nssh-rsa BBBB"}) {
-    INFO(key);
-    CHECK(problem([&](M& m) { m.ssh_keys = {key}; }).starts_with("ssh_keys[0]: expected one line"));
-  }
+        "ssh_keys[1]: what follows ssh-rsa is no such key; copy the whole line of the .pub file");
   CHECK(problem([](M& m) {
           m.ssh_keys = {"ssh-rsa " + std::string(kMaxSshKey, 'A')};
         }).starts_with("ssh_keys[0]"));
+}
+
+TEST_CASE("an ssh key is a type and a blob that begins with it, without options or a second line") {
+  const std::string rsa = "AAAAB3NzaC1yc2EA";
+  const std::string good = "ssh-rsa " + rsa;
+  CHECK(check_ssh_key(good));
+  CHECK(check_ssh_key(good + " somebody@example.org on a laptop"));
+  for (const std::string& bad :
+       {std::string(), std::string("ssh-rsa"), std::string("ssh-rsa "), "ssh-rsa  " + rsa, " " + rsa,
+        "ssh-ed25519 " + rsa, "ssh-dss " + rsa, "command=\"x\" " + good, good + "\n" + good,
+        std::string("ssh-rsa AAAAB3NzaC1yc2E="), std::string("ssh-rsa AAAA"), std::string("ssh-rsa ****"),
+        good + std::string(kMaxSshKey, ' ')}) {
+    CAPTURE(bad);
+    const auto status = check_ssh_key(bad);
+    REQUIRE(!status);
+    CHECK(status.error().code == Code::invalid);
+  }
 }
 
 TEST_CASE("all that is wrong with a machine is told at once") {

@@ -35,42 +35,40 @@ TEST_CASE("each code has its verdict and its consequence") {
     Error error;
     Verdict verdict;
     Consequence consequence;
-    bool uses_a_try;
   };
   using V = Verdict;
   using C = Consequence;
   constexpr auto kNo = Outcome::rejected;
   constexpr auto kUnknown = Outcome::unknown;
   const std::vector<Case> cases = {
-      {error(Code::invalid, Scope::request, kNo), V::rejected, C::fail, false},
-      {error(Code::denied, Scope::account, kNo), V::rejected, C::fail, false},
-      {error(Code::invalid, Scope::request, kUnknown), V::unknown, C::fail, false},
-      {error(Code::unauthenticated, Scope::account, kNo), V::rejected, C::suspend_credential, false},
-      {error(Code::exhausted, Scope::zone, kNo), V::rejected, C::next_zone, false},
-      {error(Code::exhausted, Scope::zone, kUnknown, {}, "i-1"), V::created, C::next_zone, false},
-      {error(Code::exhausted, Scope::account, kNo), V::rejected, C::blocked_quota, false},
-      {error(Code::exhausted, Scope::region, kNo), V::rejected, C::blocked_quota, false},
-      {error(Code::exhausted, Scope::request, kNo), V::rejected, C::retry, true},
-      {error(Code::unavailable, Scope::request, kNo, 500), V::rejected, C::throttled, false},
-      {error(Code::unavailable, Scope::request, kNo), V::rejected, C::back_off, true},
-      {error(Code::unavailable, Scope::request, kUnknown), V::unknown, C::back_off, true},
-      {error(Code::unavailable, Scope::request, kUnknown, 500), V::unknown, C::back_off, true},
-      {error(Code::unavailable, Scope::zone, kNo), V::rejected, C::next_zone, false},
-      {error(Code::deadline, Scope::request, kUnknown), V::unknown, C::back_off, true},
-      {error(Code::not_found, Scope::request, kNo), V::rejected, C::drop_lookups_once, false},
-      {error(Code::cancelled, Scope::request, kNo), V::rejected, C::none, false},
-      {error(Code::cancelled, Scope::request, kUnknown), V::unknown, C::none, false},
-      {error(Code::conflict, Scope::request, kNo), V::unknown, C::retry, true},
-      {error(Code::unsupported, Scope::request, kNo), V::rejected, C::unsupported, false},
-      {error(Code::internal, Scope::request, kNo), V::rejected, C::retry, true},
-      {error(Code::internal, Scope::request, kUnknown), V::unknown, C::retry, true},
+      {error(Code::invalid, Scope::request, kNo), V::rejected, C::fail},
+      {error(Code::denied, Scope::account, kNo), V::rejected, C::fail},
+      {error(Code::invalid, Scope::request, kUnknown), V::unknown, C::fail},
+      {error(Code::unauthenticated, Scope::account, kNo), V::rejected, C::suspend_credential},
+      {error(Code::exhausted, Scope::zone, kNo), V::rejected, C::next_zone},
+      {error(Code::exhausted, Scope::zone, kUnknown, {}, "i-1"), V::created, C::next_zone},
+      {error(Code::exhausted, Scope::account, kNo), V::rejected, C::blocked_quota},
+      {error(Code::exhausted, Scope::region, kNo), V::rejected, C::blocked_quota},
+      {error(Code::exhausted, Scope::request, kNo), V::rejected, C::retry},
+      {error(Code::unavailable, Scope::request, kNo, 500), V::rejected, C::throttled},
+      {error(Code::unavailable, Scope::request, kNo), V::rejected, C::back_off},
+      {error(Code::unavailable, Scope::request, kUnknown), V::unknown, C::back_off},
+      {error(Code::unavailable, Scope::request, kUnknown, 500), V::unknown, C::back_off},
+      {error(Code::unavailable, Scope::zone, kNo), V::rejected, C::next_zone},
+      {error(Code::deadline, Scope::request, kUnknown), V::unknown, C::back_off},
+      {error(Code::not_found, Scope::request, kNo), V::rejected, C::drop_lookups_once},
+      {error(Code::cancelled, Scope::request, kNo), V::rejected, C::none},
+      {error(Code::cancelled, Scope::request, kUnknown), V::unknown, C::none},
+      {error(Code::conflict, Scope::request, kNo), V::unknown, C::retry},
+      {error(Code::unsupported, Scope::request, kNo), V::rejected, C::unsupported},
+      {error(Code::internal, Scope::request, kNo), V::rejected, C::retry},
+      {error(Code::internal, Scope::request, kUnknown), V::unknown, C::retry},
   };
   for (const Case& c : cases) {
     INFO(boost::describe::enum_to_string(c.error.code, "?") << " " << static_cast<int>(c.error.scope));
     const Judgement got = judge(c.error);
     CHECK(got.verdict == c.verdict);
     CHECK(got.consequence == c.consequence);
-    CHECK(got.uses_a_try == c.uses_a_try);
   }
 }
 
@@ -105,8 +103,8 @@ TEST_CASE("over all errors only a proven first refusal is rejected, and an id is
 }
 
 TEST_CASE("a success counts only with an id") {
-  CHECK(judge_success("i-1") == Judgement{Verdict::created, Consequence::none, false});
-  CHECK(judge_success("") == Judgement{Verdict::unknown, Consequence::retry, true});
+  CHECK(judge_success("i-1") == Judgement{Verdict::created, Consequence::none});
+  CHECK(judge_success("") == Judgement{Verdict::unknown, Consequence::retry});
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct Script {
     std::string zone;
     for (auto at = zones.rbegin(); at != zones.rend(); ++at)
       if (!tries.zones.has_failed(*at)) zone = *at;
-    const Judgement judgement{Verdict::rejected, consequence, false, after};
+    const Judgement judgement{Verdict::rejected, consequence, after};
     const auto out = after_failure(tries, {{"7"}, zone, "no host", judgement, zones}, policy, kNow, random);
     tries = out.tries;
     return out;

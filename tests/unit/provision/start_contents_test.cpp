@@ -78,7 +78,7 @@ Constraints spaces(std::vector<std::string> include, std::vector<std::string> ex
   return c;
 }
 
-TEST_CASE("a start has everything that is known of its machine", "[A30][T85][T93]") {
+TEST_CASE("a start has everything that is known of its machine", "[A30]") {
   model::Snapshot snapshot;
   put(snapshot, model::Space{kProd, "db", "", {}});
   put(snapshot, subnet("10.0.1.0/24", "db", "subnet-1", {"az1"}));
@@ -172,7 +172,7 @@ TEST_CASE("static volumes come with the instance, dynamic ones are the storage w
   CHECK(volume.read_only);
 }
 
-TEST_CASE("volumes that exist go out as attachments with their ids and without an instance", "[T88][T89]") {
+TEST_CASE("volumes that exist go out as attachments with their ids and without an instance", "[T89]") {
   model::Snapshot snapshot;
   put_volume(snapshot, "0", "cinder", "vol-9", InstanceState::unknown, true);
   const auto contents = start_contents(snapshot, environment(), machine("1"), choice());
@@ -226,7 +226,7 @@ TEST_CASE("a pool's name may be a provider's, which then has no attributes; a po
             .attributes.size() == 1);
 }
 
-TEST_CASE("without a positive space any subnet will do", "[A39][T90]") {
+TEST_CASE("without a positive space any subnet will do", "[A39]") {
   model::Snapshot snapshot;
   put(snapshot, subnet("10.0.1.0/24", "db", "subnet-1", {"az1"}));
   CHECK(match_subnets(snapshot, machine("1"), {})->zones.empty());

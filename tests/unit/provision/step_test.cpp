@@ -152,7 +152,7 @@ TEST_CASE_METHOD(Fixture, "a server that never ran and cannot, goes before the n
 }
 
 TEST_CASE_METHOD(Fixture, "a removed machine's server goes, stays or is released",
-                 "[T22][T33][T34][T35][T36][T41]") {
+                 "[T33][T34][T35][T36][T41]") {
   with_attempt(AttemptPhase::created);
   machine.state = MachineState::running;
   machine.life = Life::dying;

@@ -172,18 +172,13 @@ TEST_CASE("too large names both sizes; where gzip is taken it is used, always th
   CHECK_THAT(refusal(in), Catch::Contains("compressed), the provider takes 100"));
 }
 
-TEST_CASE("an ssh key is a type and a blob that begins with it, without options or a second line") {
-  CHECK(check_ssh_key("k", ssh_key("ssh-rsa")));
-  const std::string blob = ssh_key().substr(12);
-  for (const std::string& bad :
-       {std::string(), std::string("ssh-ed25519"), "ssh-rsa " + blob, "command=\"x\" " + ssh_key(),
-        ssh_key() + "\n" + ssh_key(), std::string("ssh-ed25519 AAAA"), "ssh-ed25519  " + blob,
-        ssh_key("ssh-dss")}) {
-    CAPTURE(bad);
-    const auto status = check_ssh_key("ssh_keys[0]", bad);
-    REQUIRE(!status);
-    CHECK_THAT(status.error().message, Catch::StartsWith("ssh_keys[0]: "));
-  }
+TEST_CASE("a key that is none is refused with its place, the operator's and the user's") {
+  auto in = input();
+  in.ssh_keys.push_back("command=\"x\" " + ssh_key());
+  CHECK_THAT(refusal(in), Catch::StartsWith("ssh_keys[1]: "));
+  in = input();
+  in.user_part = "#cloud-config\nssh_authorized_keys: ['ssh-rsa AAAA']\n";
+  CHECK_THAT(refusal(in), Catch::StartsWith("user data: ssh_authorized_keys[0]: "));
 }
 
 TEST_CASE("whatever a text is, YAML gives it back as that text") {
