@@ -128,6 +128,12 @@ TEST_CASE("the spread groups of a machine and its containers go out sorted; with
             ->request.marker.at("slipway-groups") == "db web");
   CHECK(start_contents(snapshot, environment(), machine("2"), choice())
             ->request.marker.count("slipway-groups") == 0);
+
+  auto elsewhere = machine("2/lxc/0", "theirs");
+  elsewhere.environment = {kProd.value + 1};
+  put(snapshot, elsewhere);
+  CHECK(start_contents(snapshot, environment(), machine("2"), choice())
+            ->request.marker.count("slipway-groups") == 0);
 }
 
 TEST_CASE("labels never displace the marker, and what the cloud has no room for is said", "[A32]") {
